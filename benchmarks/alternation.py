@@ -19,7 +19,7 @@ from rich.table import Table
 from scipy.integrate import BDF, RK23, RK45
 
 import fallingcat as fc
-from fallingcat.studies.hoppers.measures import _spins, _turns, large_swings_alternate
+from fallingcat.studies.hoppers.measures import _flight_turns, _spins, large_swings_alternate
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
@@ -67,7 +67,7 @@ def parameters(study: str, variants: list[dict[str, Any]]) -> Iterator[report.Re
         found = fc.studies.run(study, **changes)
         fell = found.observed["alpha"].max() > np.radians(FALLEN) or found.observed["alpha"].min() < -np.radians(FALLEN)
         text = ", ".join(f"{key} = {value}" for key, value in changes.items()) or "as in the study"
-        turns = {"turns_degrees": [round(x, 1) for x in _turns(found.observed)]}
+        turns = {"turns_degrees": [round(x, 1) for x in _flight_turns(found.observed)]}
         large = float(large_swings_alternate(found.observed))
         swings = {"large_swings_alternate_percent": None if np.isnan(large) else large}
         yield {"study": study} | about(text, signs(_spins(found.observed)), bool(fell)) | turns | swings

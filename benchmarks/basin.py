@@ -37,10 +37,10 @@ from fallingcat.studies.hoppers.attraction import (
     classify_runs,
     gait_of,
     grid_of,
-    starts,
+    initial_states,
 )
 from fallingcat.studies.hoppers.basin import FALL_EVENT
-from fallingcat.studies.hoppers.hopper import robot, simulated, start
+from fallingcat.studies.hoppers.hopper import robot, simulate_hopper, start
 from fallingcat.studies.hoppers.measures import hop_period, step_length
 from fallingcat.studies.hoppers.parameters import AttractionParameters
 from fallingcat.studies.hoppers.slices import slices_svg
@@ -79,7 +79,7 @@ def samples(grid: Grid) -> np.ndarray:
 def gait(p: AttractionParameters) -> Gait:
     """That in which the run of the study ends."""
     model = robot(p)
-    found = gait_of(Observed(simulated(model, start(model, p), p), p))
+    found = gait_of(Observed(simulate_hopper(model, start(model, p), p), p))
     assert found is not None
     return found
 
@@ -89,7 +89,7 @@ def reference(start_: State) -> str:
     p = study()  # a grid of one run has no box to draw starts from
     wanted = gait(p) if not KNOWN else KNOWN[0]
     KNOWN[:] = [wanted]
-    run = simulated(robot(p), start_, p, tolerance=TOLERANCE, events=(FALL_EVENT,), largest=1.0)
+    run = simulate_hopper(robot(p), start_, p, tolerance=TOLERANCE, events=(FALL_EVENT,), largest=1.0)
     if run.status == f"stopped by the event {FALL_EVENT.name!r}":
         return "fell"
     seen = Observed(run, p)
@@ -104,7 +104,7 @@ KNOWN: list[Gait] = []
 def write_references(processes: int) -> None:
     """Of all samples."""
     p = study()  # a grid of one run has no box to draw starts from
-    many = starts(robot(p), samples(grid_of(p)))
+    many = initial_states(robot(p), samples(grid_of(p)))
     alone = [State(*(x[i] for x in many)) for i in range(SAMPLES)]
     with ProcessPoolExecutor(processes) as pool:
         found = list(track(pool.map(reference, alone), "references", total=SAMPLES))
@@ -124,7 +124,7 @@ def chunks(model: fc.Model, p: AttractionParameters, wanted: Gait, out: Path, ta
                 with np.load(file) as kept:
                     part = RunOutcomes(kept["verdicts"], kept["periods"], int(kept["attempts"]))
             else:
-                states = starts(model, grid.values(which))
+                states = initial_states(model, grid.values(which))
                 part = classify_runs(model, states, p, wanted, target=target, threads=threads)
                 half = file.with_suffix(".part.npz")
                 np.savez(half, verdicts=part.verdicts, periods=part.periods, attempts=part.attempts)
@@ -141,7 +141,7 @@ def measure(runs: int, out: Path, target: str, threads: int) -> dict[str, Any]:
     model, grid, wanted = robot(p), grid_of(p), gait(p)
     out.mkdir(parents=True, exist_ok=True)
     began = time.perf_counter()
-    sampled = classify_runs(model, starts(model, samples(grid)), p, wanted, target=target, threads=threads)
+    sampled = classify_runs(model, initial_states(model, samples(grid)), p, wanted, target=target, threads=threads)
     warm = time.perf_counter()
     resumed = any(out.glob("chunk-*.npz"))
     found = chunks(model, p, wanted, out, target, threads)

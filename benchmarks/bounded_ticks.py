@@ -61,9 +61,9 @@ def measure(model: fc.Model, contacts: list[str], bent: np.ndarray, ticks: int) 
         loop.switch(rng.random(len(contacts)) < rng.choice([0.0, 0.3, 0.7, 1.0]))
         loop.change(com, goal=fc.center_of_mass(model, state) + rng.choice([0.0, 0.02, 0.5]) * rng.normal(size=3))
         q, v = model.flatten(state)
-        held, times[k] = loop._solver.found.held.copy(), np.inf
+        held, times[k] = loop._solver.solution.active_sides.copy(), np.inf
         for _ in range(3):
-            loop._solver.found.held[:] = held
+            loop._solver.solution.active_sides[:] = held
             start = time.thread_time_ns()
             tau = loop(q, v)
             times[k] = min(times[k], 1e-3 * (time.thread_time_ns() - start))

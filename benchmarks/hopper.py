@@ -19,7 +19,7 @@ from rich.table import Table
 
 import fallingcat as fc
 from fallingcat.simulation import Problem
-from fallingcat.studies.hoppers.hopper import floor, laws, robot, simulated, start
+from fallingcat.studies.hoppers.hopper import floor, laws, robot, simulate_hopper, start
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
@@ -42,11 +42,11 @@ def ours(repeats: int) -> dict[str, Any]:
     """Event location, stiff floor and energy ledger included; kernels compiled before."""
     p = STUDY.parameters
     model = robot(p)
-    run = simulated(model, start(model, p), p)
+    run = simulate_hopper(model, start(model, p), p)
     times, used = [], []
     for _ in range(repeats):
         began, cpu = time.perf_counter(), time.process_time()
-        run = simulated(model, start(model, p), p)
+        run = simulate_hopper(model, start(model, p), p)
         times.append(time.perf_counter() - began)
         used.append(time.process_time() - cpu)
     law = [k for k, port in enumerate(run.ledger.ports) if port in {x.name for x in run.problem.laws}]

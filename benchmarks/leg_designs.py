@@ -25,8 +25,8 @@ import fallingcat as fc
 from fallingcat.lie import SE2
 from fallingcat.model import Body, Joint, Link, Model, Prismatic
 from fallingcat.simulation import BatchSimulator, EventLocator, Rosenbrock
-from fallingcat.studies.hoppers.attraction import starts
-from fallingcat.studies.hoppers.batch_runs import OPEN, BatchRuns
+from fallingcat.studies.hoppers.attraction import initial_states
+from fallingcat.studies.hoppers.batch_runs import RUNNING, BatchRuns
 from fallingcat.studies.hoppers.hopper import floor, laws, start
 from fallingcat.studies.hoppers.parameters import SearchParameters
 from fallingcat.studies.hoppers.search import gait_speeds
@@ -67,7 +67,7 @@ class Forward(BatchRuns):
         self.middle = xp.where(arrived & (self.looks == self.last // 2), x, self.middle)
         self.end = xp.where(arrived, x, self.end)
         up = (height > 0.0) & (height < 1.0) & (spin < 60.0)
-        out = xp.where(up, xp.where(self.looks == self.last, STAYED, OPEN), FELL)
+        out = xp.where(up, xp.where(self.looks == self.last, STAYED, RUNNING), FELL)
         return xp.where(xp.isfinite(height + spin), out, BROKE)
 
 
@@ -88,7 +88,7 @@ def tried(model: Model, runs: int, target: str, seed: int) -> dict[str, Any]:
     for first in range(0, runs, CHUNK):
         count = min(CHUNK, runs - first)
         each = drawn(rng, count)
-        begun = starts(model, np.stack([rng.uniform(*ends, count) for ends in STARTS], axis=1))
+        begun = initial_states(model, np.stack([rng.uniform(*ends, count) for ends in STARTS], axis=1))
         origin = start(model, each[0])
         own, how = (
             [laws(model, origin, p) for p in each],
@@ -96,7 +96,7 @@ def tried(model: Model, runs: int, target: str, seed: int) -> dict[str, Any]:
         )
         simulator = BatchSimulator(model, begun, own, floor(each[0]), dt=5e-3, target=target, **how)
         forward: list[int] = []
-        for left in Forward(simulator).decided():
+        for left in Forward(simulator).finished_columns():
             verdicts += np.bincount(left["verdict"], minlength=3)
             speed = (left["end"] - left["middle"]) / (0.5 * TRIAL)
             good = (left["verdict"] == STAYED) & (speed > FORWARD)

@@ -73,7 +73,7 @@ def test_bars_show_names_as_they_are(name, monkeypatch):
     out = io.StringIO()
     monkeypatch.setattr(progress, "BAR_DELAY", 0.0)
     monkeypatch.setattr(rich_console, "Console", lambda **_: Console(file=out, force_terminal=True, width=300))
-    with progress.telling(name, True) as tell:
+    with progress.report_progress(name, True) as tell:
         for _ in range(200):
             if name in out.getvalue():
                 break
@@ -95,7 +95,7 @@ def test_every_sink_of_a_hostile_robot(robot):
     assert "exit" not in re.sub(r"/\*.*?\*/", "", source, flags=re.S)
     console = Console(file=io.StringIO(), force_terminal=False, markup=False, width=1000)
     for name in NAMES:
-        console.print(cli_text.shown(name))
+        console.print(cli_text.escape_markup(name))
     assert all(name in console.file.getvalue() for name in NAMES)
 
 

@@ -180,14 +180,14 @@ def test_chunks_are_locked_where_there_is_no_fcntl(tmp_path, monkeypatch):
     windows = Locking()
     monkeypatch.setitem(sys.modules, "fcntl", None)
     monkeypatch.setitem(sys.modules, "msvcrt", windows)
-    with locks.locked(tmp_path / "lock", 7):
+    with locks.lock_part(tmp_path / "lock", 7):
         assert windows.held == {7}
     assert windows.held == set()
     windows.held.add(3)
     monkeypatch.setattr(locks, "LONGEST_WAIT", 0.1)
     with (
         pytest.raises(fc.FileError, match="chunk 3 is being written by another process"),
-        locks.locked(tmp_path / "lock", 3),
+        locks.lock_part(tmp_path / "lock", 3),
     ):
         pass
     assert windows.tries > 3
@@ -196,5 +196,5 @@ def test_chunks_are_locked_where_there_is_no_fcntl(tmp_path, monkeypatch):
 def test_without_any_locks_it_goes_on(tmp_path, monkeypatch):
     for name in ("fcntl", "msvcrt"):
         monkeypatch.setitem(sys.modules, name, None)
-    with locks.locked(tmp_path / "lock", 7):
+    with locks.lock_part(tmp_path / "lock", 7):
         pass

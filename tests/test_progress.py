@@ -92,7 +92,10 @@ def test_it_is_gone_after_an_interrupt(screen):
 
 def test_beside_another_bar_it_stays_away(screen):
     other = io.StringIO()
-    with Progress(console=Console(file=other, force_terminal=True)) as bar, progress.telling("work", True) as tell:
+    with (
+        Progress(console=Console(file=other, force_terminal=True)) as bar,
+        progress.report_progress("work", True) as tell,
+    ):
         bar.add_task("mine", total=1.0)
         time.sleep(0.05)
         tell(0.5)
@@ -101,13 +104,13 @@ def test_beside_another_bar_it_stays_away(screen):
 
 def test_what_is_done_within_a_second_says_nothing(screen, monkeypatch):
     monkeypatch.setattr(progress, "BAR_DELAY", 60.0)
-    with progress.telling("work", True) as tell:
+    with progress.report_progress("work", True) as tell:
         tell(0.5)
     assert screen.getvalue() == ""
 
 
 def test_names_are_no_markup(screen):
-    with progress.telling("[bold]x[/bold]", True):
+    with progress.report_progress("[bold]x[/bold]", True):
         time.sleep(0.05)
     assert "[bold]x[/bold]" in screen.getvalue()
 

@@ -12,7 +12,7 @@ from test_constructors import RIGHT
 from test_public_names import ROOMS, room
 
 import fallingcat as fc
-from fallingcat.records import LONGEST_REPR, html_table, short, short_repr
+from fallingcat.records import LONGEST_REPR, html_table, short_repr, short_text
 
 SMALL = {"float", "int", "bool", "str", "float | None", "str | None", "int | None", "Path", "Verdict", "bool | None"}
 LARGE = [
@@ -194,9 +194,9 @@ def test_a_state_says_position_and_angles():
 
 
 def test_short_texts_of_values():
-    assert short(np.arange(30)) == "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, ... 18 more]"
-    assert short({"a": np.zeros((2, 2)), "b": None}) == "{'a': <array of shape (2, 2)>, 'b': None}"
-    assert short(1.5) == "1.5"
+    assert short_text(np.arange(30)) == "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, ... 18 more]"
+    assert short_text({"a": np.zeros((2, 2)), "b": None}) == "{'a': <array of shape (2, 2)>, 'b': None}"
+    assert short_text(1.5) == "1.5"
 
 
 def test_records_with_texts_of_their_own_are_bounded_by_their_types():

@@ -92,7 +92,7 @@ def warn_slow(text: str, line: _Line | None = None) -> None:
 
 
 @contextlib.contextmanager
-def telling(
+def report_progress(
     what: str, wanted: bool | None = None, advice: str = "", *, by_clock: bool = False
 ) -> Iterator[Callable[[float], None] | None]:
     """Bar named ``what`` if the block takes longer than a second; gives a function of the share that is done.
@@ -132,9 +132,9 @@ class _SlowNotice:
     """A warning, once, if something takes long."""
 
     def __init__(self, what: str, advice: str = "") -> None:
-        self._what, self._advice, self._begun = what, advice, time.monotonic()
+        self._what, self._advice, self._start_time = what, advice, time.monotonic()
         self._line = _caller()
-        self._moved: tuple[float, float] | None = None
+        self._first_share: tuple[float, float] | None = None
         """Time and size of the first share that was done: compiling and starting are over then"""
 
     def warn_by_clock(self) -> None:
@@ -144,14 +144,14 @@ class _SlowNotice:
 
     def tell(self, share: float) -> None:
         now = time.monotonic()
-        spent = now - self._begun
-        if self._moved is None and share > 0.0:
-            self._moved = now, share
-        since, first = self._moved or (now, 0.0)
+        spent = now - self._start_time
+        if self._first_share is None and share > 0.0:
+            self._first_share = now, share
+        since, first = self._first_share or (now, 0.0)
         left = (now - since) * (1.0 - share) / (share - first) if share > first else float("inf")
         enough = spent > min(ESTIMATE_DELAY, WARNING_DELAY) if share > first else spent > WARNING_DELAY and share == 0.0
         if enough and left > WARNING_DELAY:
-            self._begun = float("inf")  # once
+            self._start_time = float("inf")  # once
             pace = f": at this pace {_duration(left)} are left" if share > first else ""
             advice = f"; {self._advice}" if self._advice else ""
             text = f"{self._what} has done {100.0 * share:.2g} % in {spent:.0f} s{pace}{advice}"
@@ -176,7 +176,7 @@ class _Bar:
     """A bar of rich that may not be there yet, no longer, or at all; it pulses until a share is known."""
 
     def __init__(self, what: str) -> None:
-        self._what, self._next, self._over = what, 0.0, False
+        self._what, self._next, self._is_over = what, 0.0, False
         self._shown: Any = None
         self._lock = threading.Lock()
 
@@ -186,7 +186,7 @@ class _Bar:
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
         with self._lock, contextlib.suppress(LiveError):  # somebody else draws
-            if self._over:
+            if self._is_over:
                 return
             columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
             bar = Progress(*columns, console=Console(stderr=True), transient=True)
@@ -201,6 +201,6 @@ class _Bar:
 
     def hide(self) -> None:
         with self._lock:
-            self._over = True
+            self._is_over = True
             if self._shown is not None:
                 self._shown.stop()

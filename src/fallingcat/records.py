@@ -53,7 +53,7 @@ def of_robot(kind: Kind) -> Kind:
     """
 
     def text(made: Any) -> str:
-        return f"<{type(made).__name__} of {short(made.model.name)}>"
+        return f"<{type(made).__name__} of {short_text(made.model.name)}>"
 
     kind.__repr__ = text  # type: ignore[method-assign,assignment]
     return kind
@@ -65,13 +65,13 @@ def short_repr(record: Any) -> str:
     Matrices are represented by their shape; vectors and lists are cut after 12 entries, other values after 160
     characters.
     """
-    values = ", ".join(f"{name}={short(value)}" for name, value in fields_of(record))
-    return _cut(f"{type(record).__name__}({values}", LONGEST_REPR - 1) + ")"
+    values = ", ".join(f"{name}={short_text(value)}" for name, value in fields_of(record))
+    return _truncate(f"{type(record).__name__}({values}", LONGEST_REPR - 1) + ")"
 
 
 def table(record: Any) -> str:
     """HTML table of the fields of a record, for notebooks."""
-    return html_table(type(record).__name__, [(name, short(value)) for name, value in fields_of(record)])
+    return html_table(type(record).__name__, [(name, short_text(value)) for name, value in fields_of(record)])
 
 
 def fields_of(record: Any) -> list[tuple[str, Any]]:
@@ -97,14 +97,14 @@ def html_table(title: str, rows: Iterable[Sequence[str]], header: Sequence[str] 
     return f"<table><caption>{html(title)}</caption>{head}<tbody>{body}</tbody></table>"
 
 
-def short(value: Any) -> str:
+def short_text(value: Any) -> str:
     """Text of a value in at most 160 characters.
 
     Example:
-        >>> short([0.1] * 100), short("x" * 200)[-8:]
+        >>> short_text([0.1] * 100), short_text("x" * 200)[-8:]
         ('[0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, ... 88 more]', 'xxxxx...')
     """
-    return _cut(_text(value), LONGEST_VALUE)
+    return _truncate(_text(value), LONGEST_VALUE)
 
 
 def _text(value: Any) -> str:
@@ -113,17 +113,17 @@ def _text(value: Any) -> str:
         numeric = getattr(getattr(value, "dtype", None), "kind", "O") in "fiub"
         if len(shape) > 1 or not numeric:
             return f"<array of shape {shape}>"
-        return "[" + _listed([f"{x + 0.0:.6g}" for x in value[:MAX_ENTRIES].tolist()], shape[0]) + "]"
+        return "[" + _join_texts([f"{x + 0.0:.6g}" for x in value[:MAX_ENTRIES].tolist()], shape[0]) + "]"
     if type(value) in (list, tuple):
         first, last = "[]" if type(value) is list else "()"
-        return first + _listed([short(x) for x in value[:MAX_ENTRIES]], len(value)) + last
+        return first + _join_texts([short_text(x) for x in value[:MAX_ENTRIES]], len(value)) + last
     if isinstance(value, Mapping):
-        pairs = [f"{short(name)}: {short(x)}" for name, x in islice(value.items(), MAX_ENTRIES)]
-        return "{" + _listed(pairs, len(value)) + "}"
+        pairs = [f"{short_text(name)}: {short_text(x)}" for name, x in islice(value.items(), MAX_ENTRIES)]
+        return "{" + _join_texts(pairs, len(value)) + "}"
     return repr(value[:LONGEST_VALUE]) if isinstance(value, str) else " ".join(repr(value).split())
 
 
-def _listed(texts: list[str], count: int) -> str:
+def _join_texts(texts: list[str], count: int) -> str:
     return ", ".join([*texts, f"... {count - len(texts)} more"] if count > len(texts) else texts)
 
 
@@ -131,5 +131,5 @@ def _cells(texts: Iterable[str]) -> str:
     return "".join(f"<td>{html(text)}</td>" for text in texts)
 
 
-def _cut(text: str, longest: int) -> str:
+def _truncate(text: str, longest: int) -> str:
     return text if len(text) <= longest else text[: longest - 3] + "..."

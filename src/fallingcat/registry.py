@@ -27,7 +27,7 @@ class Registry(Mapping[str, T]):
         self, what: str, group: str, known: Mapping[str, T], check: Callable[[str, Any], None] | None = None
     ) -> None:
         self.what, self.group = what, group
-        self._known, self._check = dict(known), check
+        self._entries, self._check = dict(known), check
 
     def add(self, name: str, part: T) -> T:
         """Make a part known; what was known under this name stays, unless it is the same part, defined again."""
@@ -35,25 +35,25 @@ class Registry(Mapping[str, T]):
             raise ModelError(f"the name of a {self.what} is one line of text, not {describe(name)}")
         if self._check is not None:
             self._check(name, part)
-        if name in self._known and _label(self._known[name]) != _label(part):
-            raise ModelError(f"there is a {self.what} {name!r} already: {_label(self._known[name])}")
-        self._known[name] = part
+        if name in self._entries and _label(self._entries[name]) != _label(part):
+            raise ModelError(f"there is a {self.what} {name!r} already: {_label(self._entries[name])}")
+        self._entries[name] = part
         return part
 
     def __getitem__(self, name: str) -> T:
-        if name not in self._known:
+        if name not in self._entries:
             for entry in entry_points(group=self.group, name=name):
                 self.add(name, entry.load())
-        return self._known[name]
+        return self._entries[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(dict.fromkeys([*self._known, *(entry.name for entry in entry_points(group=self.group))]))
+        return iter(dict.fromkeys([*self._entries, *(entry.name for entry in entry_points(group=self.group))]))
 
     def __len__(self) -> int:
         return len(list(iter(self)))
 
     def __contains__(self, name: object) -> bool:
-        return name in self._known or (isinstance(name, str) and bool(entry_points(group=self.group, name=name)))
+        return name in self._entries or (isinstance(name, str) and bool(entry_points(group=self.group, name=name)))
 
 
 def _label(part: Any) -> str:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fallingcat.arrays import Graph, arctan2, array, cos, exp, less, log, sin, sqrt, where
-from fallingcat.arrays.differentiate import jacobian, pushed, substitute, vector_jacobian_product
+from fallingcat.arrays.differentiate import jacobian, jacobian_vector_product, substitute, vector_jacobian_product
 
 
 def smooth(x):
@@ -57,7 +57,7 @@ def test_along_one_direction_and_for_one_weight(law):
     w = np.arange(1.0, 1.0 + len(outputs))
     names = {f"{name}{i}": z for name, zs in (("x", x), ("d", d), ("w", w)) for i, z in enumerate(zs)}
     J = evaluate(graph, jacobian(outputs, inputs), x)
-    forward = graph.evaluate(pushed(outputs, dict(zip(inputs, directions, strict=True))), names)
+    forward = graph.evaluate(jacobian_vector_product(outputs, dict(zip(inputs, directions, strict=True))), names)
     backward = graph.evaluate(vector_jacobian_product(outputs, weights, inputs), names)
     np.testing.assert_allclose(forward, J @ d, rtol=1e-13, atol=1e-14)
     np.testing.assert_allclose(backward, w @ J, rtol=1e-13, atol=1e-14)
@@ -70,7 +70,7 @@ def test_what_does_not_depend_is_exactly_zero():
     x = graph.inputs("x", 3)
     assert jacobian(array([x[0] * x[0], 3.0 + 0.0 * x[1]]), x)[1].tolist() == [0.0, 0.0, 0.0]
     assert jacobian(np.array([1.0, 2.0]), np.array([0.5])).tolist() == [[0.0], [0.0]]
-    assert pushed([x[0], 2.0], {x[1]: x[2]}) == [0.0, 0.0]
+    assert jacobian_vector_product([x[0], 2.0], {x[1]: x[2]}) == [0.0, 0.0]
     assert vector_jacobian_product([x[0], 2.0], [x[1], x[1]], [x[2], x[0]]) == [0.0, x[1]]
     assert vector_jacobian_product([], [], []) == []
 

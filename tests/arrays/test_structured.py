@@ -5,7 +5,7 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
-from fallingcat.arrays import Graph, cos, sin, turned
+from fallingcat.arrays import Graph, cos, rotate_matrix, sin
 
 SIGNED = [
     np.eye(3)[list(order)] * np.array(signs)[:, None]
@@ -39,7 +39,7 @@ def test_every_exchange_of_axes_before_and_after_a_turn(axis, side):
         x, M = rng.uniform(-3.0, 3.0), rng.normal(size=(3, 3))
         g = about(axis, np.cos(x), np.sin(x)).astype(float)
         R, r = (Q @ G, Q @ g) if side == "after" else (G @ Q, g @ Q)
-        out = turned(R, m)
+        out = rotate_matrix(R, m)
         values = {"angle": x, **{f"m{k}": v for k, v in enumerate(M.ravel())}}
         np.testing.assert_allclose(numbers(graph, out, values), r @ M @ r.T, atol=1e-14)
         assert graph.count([out])["mul"] == 4 + 2 + 8  # two of them s^2 and s c, which other matrices share
@@ -50,7 +50,7 @@ def test_symmetric_matrices_need_half():
     graph = Graph()
     angle, (a, b, c, d, e, f) = graph.input("angle"), graph.inputs("m", 6)
     M = np.array([[a, b, c], [b, d, e], [c, e, f]])
-    out = turned(about(2, cos(angle), sin(angle)), M)
+    out = rotate_matrix(about(2, cos(angle), sin(angle)), M)
     assert out[0, 1] is out[1, 0]
     assert out[0, 2] is out[2, 0]
     assert graph.count([out])["mul"] == 4 + 2 + 4
@@ -67,13 +67,13 @@ def test_other_rotations_and_numbers_are_multiplied_out():
         R = left @ right
         r = np.array(graph.evaluate([R], values), dtype=float).reshape(3, 3)
         np.testing.assert_allclose(r @ r.T, np.eye(3), atol=1e-15)
-        np.testing.assert_allclose(numbers(graph, turned(R, m), values), r @ M @ r.T, atol=1e-14)
-        np.testing.assert_array_equal(turned(r, M), r @ M @ r.T)
+        np.testing.assert_allclose(numbers(graph, rotate_matrix(R, m), values), r @ M @ r.T, atol=1e-14)
+        np.testing.assert_array_equal(rotate_matrix(r, M), r @ M @ r.T)
     looks_like_one = about(2, cos(p), sin(q))  # no rotation: nothing may be assumed of it
     looks_like_one[1, 0] = sin(p)
     r = np.array(graph.evaluate([looks_like_one], values), dtype=float).reshape(3, 3)
-    np.testing.assert_allclose(numbers(graph, turned(looks_like_one, m), values), r @ M @ r.T, atol=1e-14)
+    np.testing.assert_allclose(numbers(graph, rotate_matrix(looks_like_one, m), values), r @ M @ r.T, atol=1e-14)
     fixed = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]], dtype=object)
     np.testing.assert_allclose(
-        numbers(graph, turned(fixed, m), values), fixed.astype(float) @ M @ fixed.astype(float).T, atol=1e-15
+        numbers(graph, rotate_matrix(fixed, m), values), fixed.astype(float) @ M @ fixed.astype(float).T, atol=1e-15
     )

@@ -7,7 +7,7 @@ import fallingcat as fc
 from fallingcat.errors import ModelError
 from fallingcat.geometry.collision_points import collision_points
 from fallingcat.geometry.contact_points import touches
-from fallingcat.geometry.reduced_points import MAX_DEPTH, MAX_RELATIVE_DEPTH, reduced, shape_points
+from fallingcat.geometry.reduced_points import MAX_DEPTH, MAX_RELATIVE_DEPTH, reduce_points, shape_points
 from fallingcat.lie import SE3
 from fallingcat.model import Body, Joint, Limits, Link, Model, Revolute
 from fallingcat.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Sphere
@@ -102,7 +102,7 @@ def test_few_points_stand_for_many():
     )
     link = Link("body", Body(1.0, np.zeros(3), np.eye(3)), collisions=shapes)
     whole = collision_points(Model("brick", SE3(), (link,)))
-    few = reduced(whole)
+    few = reduce_points(whole)
     assert len(few.points) < 0.7 * len(whole.points)
     ways = rng.normal(size=(500, 3))
     ways /= np.linalg.norm(ways, axis=1)[:, None]

@@ -10,7 +10,7 @@ from kinds import KINDS
 from residuals import agree
 
 import fallingcat as fc
-from fallingcat.constraints.redundant_constraints import hold
+from fallingcat.constraints.redundant_constraints import solve_constraint_forces
 from fallingcat.contact import HardContacts
 from fallingcat.contact.rigid.event_driven.mode_selection import rest_state
 from fallingcat.geometry.contact_points import point_bias, point_jacobian, point_motions, position
@@ -115,7 +115,7 @@ def test_four_corners_share_the_load(offset):
 def test_redundant_rows_share_the_shortest_solution(seed):
     rng = np.random.default_rng(seed)
     J, free = rng.normal(size=(12, 6)), rng.normal(size=6)
-    found = hold(lambda forces: forces, J, J, free, np.zeros(12))
+    found = solve_constraint_forces(lambda forces: forces, J, J, free, np.zeros(12))
     agree("J motion = 0", J @ found.motion, np.zeros(12), 1e-12)
     agree("pseudo-inverse", found.forces, -np.linalg.pinv(J @ J.T, rcond=1e-10) @ (J @ free), 1e-10)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from residuals import agree
 
-from fallingcat.geometry.signed_distance import Proximity, Solid, meet, thick
+from fallingcat.geometry.signed_distance import Proximity, Solid, proximity, solid_of_shape
 from fallingcat.lie import SE3
 from fallingcat.lie.rotations import exp
 from fallingcat.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Sphere
@@ -41,7 +41,7 @@ def test_as_far_as_coal_has_it(a, b):
         poses = [coal.Transform3s(np.ascontiguousarray(H[:3, :3]), H[:3, 3].copy()) for H in (H_a, H_b)]
         known = coal.DistanceResult()
         distance = coal.distance(kinds[a], poses[0], kinds[b], poses[1], coal.DistanceRequest(), known)
-        found = meet(H_a, a, H_b, b)
+        found = proximity(H_a, a, H_b, b)
         if a == b == BRICK and distance > 0.0:
             assert 0.0 < found.distance < distance + 1e-9
             continue
@@ -68,7 +68,7 @@ def test_as_deep_as_mujoco_has_it(a, b):
             mujoco.mju_mat2Quat(data.qpos[7 * i + 3 : 7 * i + 7], pose[:3, :3].ravel())
         mujoco.mj_forward(model, data)
         contacts = sorted(data.contact[: data.ncon], key=lambda contact: contact.dist)
-        found = meet(H[0], a, H[1], b)
+        found = proximity(H[0], a, H[1], b)
         if not contacts:
             assert found.distance > -1e-9
             continue
@@ -90,13 +90,13 @@ def test_the_distance_changes_as_points_on_its_line_move(a, b):
     rng, step = np.random.default_rng(2), 1e-40
     for _ in range(25):
         H_a, H_b, nu_a, nu_b = placed(rng), placed(rng), rng.normal(size=6), rng.normal(size=6)
-        found = meet(H_a, a, H_b, b)
+        found = proximity(H_a, a, H_b, b)
         moved = [(np.eye(4) + 1j * step * SE3().hat(nu)) @ H for nu, H in ((nu_a, H_a), (nu_b, H_b))]
-        slope = np.imag(meet(moved[0], a, moved[1], b).distance) / step
+        slope = np.imag(proximity(moved[0], a, moved[1], b).distance) / step
         apart = nu_b - nu_a
         agree("rate", found.normal @ (apart[:3] + np.cross(apart[3:], found.point)), slope, 1e-11)
         agree("a unit vector", found.normal @ found.normal, 1.0)
-        turned = meet(H_b, b, H_a, a)
+        turned = proximity(H_b, b, H_a, a)
         agree("the same turned round", turned.distance, found.distance)
         agree("the same turned round", turned.normal, -found.normal, 1e-11)
 
@@ -126,7 +126,7 @@ def test_the_distance_changes_as_points_on_its_line_move(a, b):
 )
 def test_special_places(a, b, H, distance, normal, point):
     """Nothing is NaN, and what meets along a line or face does so in its middle."""
-    found = meet(np.eye(4), a, H, b)
+    found = proximity(np.eye(4), a, H, b)
     assert found.distance == pytest.approx(distance, abs=1e-12)
     assert all(np.isfinite(x).all() for x in found)
     if normal is not None:
@@ -135,13 +135,13 @@ def test_special_places(a, b, H, distance, normal, point):
 
 
 def test_shapes_and_what_they_are():
-    assert thick(Sphere(0.1)) == Solid((0.0, 0.0, 0.0), 0.1)
-    assert thick(Capsule(0.1, 0.4)) == Solid((0.0, 0.0, 0.2), 0.1)
-    assert thick(Box((0.2, 0.4, 0.6))) == Solid((0.1, 0.2, 0.3), 0.0)
-    assert thick(Cylinder(0.1, 0.4)) == Solid((0.0, 0.0, 0.1), 0.1)
-    assert thick(Cylinder(0.1, 0.2)) == Solid((0.0, 0.0, 0.0), 0.1)
-    flat = thick(Cylinder(0.1, 0.05))
+    assert solid_of_shape(Sphere(0.1)) == Solid((0.0, 0.0, 0.0), 0.1)
+    assert solid_of_shape(Capsule(0.1, 0.4)) == Solid((0.0, 0.0, 0.2), 0.1)
+    assert solid_of_shape(Box((0.2, 0.4, 0.6))) == Solid((0.1, 0.2, 0.3), 0.0)
+    assert solid_of_shape(Cylinder(0.1, 0.4)) == Solid((0.0, 0.0, 0.1), 0.1)
+    assert solid_of_shape(Cylinder(0.1, 0.2)) == Solid((0.0, 0.0, 0.0), 0.1)
+    flat = solid_of_shape(Cylinder(0.1, 0.05))
     assert flat.extent == 3
-    assert np.hypot(*flat.half[:2]) == pytest.approx(0.1)
-    assert thick(Ellipsoid((0.1, 0.2, 0.3))) is None
-    assert isinstance(meet(np.eye(4), BALL, np.eye(4), BRICK), Proximity)
+    assert np.hypot(*flat.half_sizes[:2]) == pytest.approx(0.1)
+    assert solid_of_shape(Ellipsoid((0.1, 0.2, 0.3))) is None
+    assert isinstance(proximity(np.eye(4), BALL, np.eye(4), BRICK), Proximity)

@@ -120,7 +120,7 @@ def test_forces_are_those_of_pairs_seen_from_the_world(recipe):
     poses, total = fc.forward_kinematics(model, state), np.zeros(model.nv)
     for a, b in pairs.pushing_pairs(model, law.pairs).pairs:
         names = [model.link_names[side.link] for side in (a, b)]
-        met = overlaps.meet(
+        met = overlaps.proximity(
             *(x for n, side in zip(names, (a, b), strict=True) for x in (poses[n] @ side.placement, side.solid))
         )
         J = np.zeros((3, model.nv))

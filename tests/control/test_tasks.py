@@ -75,7 +75,7 @@ def test_every_kind_of_number(kind):
     def rows(q, v):
         found = [task.demand(model, model.unflatten(q, v)) for task in tasks]
         parts = [x for d in found for x in (d.error, d.J.reshape(-1), d.bias, d.velocity, d.acceleration)]
-        return fc.control.tasks.demand.stacked(parts, (0,))
+        return fc.control.tasks.demand.stack_parts(parts, (0,))
 
     np.testing.assert_allclose(KINDS[kind](rows, q, v), rows(q, v), rtol=1e-9, atol=1e-9)
 

@@ -6,10 +6,10 @@ from numpy.testing import assert_allclose
 
 import fallingcat as fc
 from fallingcat import control
-from fallingcat.control.inverse_kinematics.differential import prioritised
-from fallingcat.control.tasks.packing import count, packed
+from fallingcat.control.inverse_kinematics.differential import prioritised_velocity
+from fallingcat.control.tasks.packing import count, pack_tasks
 from fallingcat.errors import ModelError
-from fallingcat.qp.hqp_reference import limited
+from fallingcat.qp.hqp_reference import limited_least_squares
 from fallingcat.qp.least_squares import Level, hierarchical
 
 ROOT3 = np.sqrt(3.0)
@@ -136,7 +136,7 @@ def test_limits_leave_levels_optimal_one_after_the_other(seed):
     G, h = rng.normal(size=(2 * n, n)), rng.normal(size=2 * n) + (1.0 if seed % 2 else 0.3)
     if seed % 3 == 0:
         G, h = np.vstack([np.eye(n), -np.eye(n)]), np.full(2 * n, 0.5)
-    found = limited(levels, G, h, n)
+    found = limited_least_squares(levels, G, h, n)
     assert found.residual < 1e-10
     room = h + found.excess
     assert (G @ found.x <= room + 1e-9).all()
@@ -165,7 +165,7 @@ def _descent(gradient, active, kept):
 
 
 def test_limits_that_contradict_each_other_give_way_by_the_least_squares():
-    found = limited([], np.array([[1.0], [-1.0]]), np.array([-1.0, -2.0]), 1)  # x <= -1 and x >= 2
+    found = limited_least_squares([], np.array([[1.0], [-1.0]]), np.array([-1.0, -2.0]), 1)  # x <= -1 and x >= 2
     assert_allclose(found.x, 0.5)
     assert_allclose(found.excess, 1.5)
     assert (found.multipliers > 0.0).all()
@@ -239,10 +239,12 @@ def test_the_compiled_controller_is_the_same():
     flat = [task for level in levels for task in level]
     forms = tuple(tuple(task.form for task in level) for level in levels)
     inputs = {"numbers": count(arm, flat), "damping": ()}
-    kernel = fc.compile(arm, prioritised, inputs=inputs, state=("pose", "joints"), forms=forms, metric="energy")
+    kernel = fc.compile(
+        arm, prioritised_velocity, inputs=inputs, state=("pose", "joints"), forms=forms, metric="energy"
+    )
     for damping in (0.0, 0.1):
         want = control.velocities(arm, state, levels, damping=damping).velocity
-        assert_allclose(kernel(state.pose[:3], state.joints, packed(arm, flat), damping), want, atol=1e-11)
+        assert_allclose(kernel(state.pose[:3], state.joints, pack_tasks(arm, flat), damping), want, atol=1e-11)
 
 
 def test_the_norm_of_what_is_left_open():

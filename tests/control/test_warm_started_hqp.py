@@ -7,7 +7,7 @@ import fallingcat as fc
 from fallingcat.control import BaseTask, JointLimits, JointsTask, PositionTask, RateLimits, SpeedLimit, velocities
 from fallingcat.control.inverse_kinematics import differential as priorities
 from fallingcat.errors import ModelError
-from fallingcat.qp.hqp_reference import limited
+from fallingcat.qp.hqp_reference import limited_least_squares
 from fallingcat.qp.least_squares import Level
 from fallingcat.qp.warm_started_hqp import Stack, solve_warm_started
 
@@ -33,7 +33,7 @@ def test_it_finds_what_the_careful_way_finds():
     found = 0
     for seed in range(60):
         n, levels, G, h, rng = problem(seed)
-        careful = limited(levels, G, h, n)
+        careful = limited_least_squares(levels, G, h, n)
         for held in (np.zeros(len(h), bool), careful.multipliers > 0.0, rng.random(len(h)) < 0.5):
             fast = solve_warm_started(stacked(levels), np.eye(n), G, h, held)
             if fast is None:

@@ -192,14 +192,14 @@ def solver():
 
 
 def posed(solver, rng, push):
-    numbers = control.tasks.packing.packed(DOG, [task for level in stack(push, rng) for task in level])
+    numbers = control.tasks.packing.pack_tasks(DOG, [task for level in stack(push, rng) for task in level])
     return (*DOG.flatten(moving(rng)), numbers)
 
 
 def test_it_finds_what_the_careful_way_finds(solver):
     rng, held = np.random.default_rng(7), []
     for push in np.geomspace(0.5, 30.0, 30):
-        solver.found.held[:] = 0
+        solver.solution.active_sides[:] = 0
         fast = solver.solve(*posed(solver, rng, push)).x.copy()
         slow = solver._reference_solution()
         assert_allclose(fast, slow.x, rtol=0.0, atol=1e-10 * np.abs(slow.x).max())
@@ -399,7 +399,7 @@ def test_coordinates_that_are_no_numbers_do_not_reach_machine_code():
         loop(np.full_like(q, np.nan), v)
     pivots = lexicographic.memory(2, 0, 0, 0, 0)
     pivots.S[0] = np.nan
-    assert not lexicographic.taken(2, 0, 0, 0, pivots)
+    assert not lexicographic.accept_pivot(2, 0, 0, 0, pivots)
 
 
 def test_what_is_sampled_is_compiled():

@@ -45,7 +45,7 @@ def random_belief(filter, rng, spread=0.3):
 
 def displaced(filter, truth, error):
     """Belief whose error is the given one."""
-    element = filter.coordinates.corrected(filter.group, truth.element, -error[:-6])
+    element = filter.coordinates.correct(filter.group, truth.element, -error[:-6])
     if filter.error == "invariant":  # exp(xi) X, not only to first order
         element = filter.group.exp(error[:-6]) @ truth.element
     return truth._replace(element=element, bias=truth.bias + error[-6:])

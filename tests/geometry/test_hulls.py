@@ -12,7 +12,7 @@ import fallingcat as fc
 from fallingcat.contact import BodyContacts, body_pairs
 from fallingcat.geometry.body_touch import body_touches
 from fallingcat.geometry.collision_pairs import Side
-from fallingcat.geometry.hull_contact import HullMeeting, _edge_edge_direction, _through_face
+from fallingcat.geometry.hull_contact import HullContact, _edge_edge_direction, _through_face
 from fallingcat.geometry.hulls import MAX_VERTICES, Hull, box_hull, hull_of, mesh_hull, reduced_hull
 from fallingcat.geometry.manifold import manifolds
 from fallingcat.geometry.signed_distance import Solid
@@ -43,7 +43,7 @@ def deepest(a: Hull, H: np.ndarray, b: Hull, G: np.ndarray) -> float:
 def test_the_hull_of_a_box_and_of_points_in_it():
     rng = np.random.default_rng(0)
     hull = box_hull((0.1, 0.2, 0.3))
-    again = hull_of(np.concatenate([hull.vertices, rng.uniform(-1, 1, (8, 3)) * hull.half, [[0.1, 0.05, -0.1]]]))
+    again = hull_of(np.concatenate([hull.vertices, rng.uniform(-1, 1, (8, 3)) * hull.half_sizes, [[0.1, 0.05, -0.1]]]))
     for each in hull, again:
         assert (len(each.vertices), len(each.faces), len(each.edges[0])) == (8, 6, 12)
         assert each.volume == pytest.approx(0.048, rel=1e-14)
@@ -79,8 +79,8 @@ def test_depths_of_polyhedra_are_those_of_all_separating_axes(seed):
             _through_face(b, (a.vertices - d) @ R),
             _edge_edge_direction(a, b, R, d)[0],
         )
-        assert max(way.apart for way in ways) == pytest.approx(expected, abs=1e-15)
-        found = HullMeeting(a, b).manifold(H, NONE, 0.0, G, NONE, 0.0)
+        assert max(way.distance for way in ways) == pytest.approx(expected, abs=1e-15)
+        found = HullContact(a, b).manifold(H, NONE, 0.0, G, NONE, 0.0)
         assert abs(min(found.heights) - expected) < 0.02 * min(a.inradius, b.inradius) + 1e-12  # EDGE_BIAS
         assert np.linalg.norm(found.normal) == pytest.approx(1.0)
 
@@ -93,7 +93,7 @@ def test_boxes_as_hulls_touch_as_boxes():
         if k % 2:  # on a face, in four corners
             G = homogeneous(np.eye(3), np.array([0.02, 0.03, a[2] + b[2] - 1e-3]))
             G = H @ G
-        ours = HullMeeting(box_hull(a), box_hull(b)).manifold(H, NONE, 0.0, G, NONE, 0.0)
+        ours = HullContact(box_hull(a), box_hull(b)).manifold(H, NONE, 0.0, G, NONE, 0.0)
         theirs = next(iter(_boxes(H, a, G, b)))
         assert np.abs(ours.normal - theirs.normal).max() < 1e-14
         assert min(ours.heights) == pytest.approx(min(theirs.heights), abs=1e-15)
@@ -127,7 +127,7 @@ def test_balls_and_capsules_beside_hulls_as_coal_has_them():
         if half and expected < -radius:  # its segment is in the hull
             continue
         sizes = np.array([0.0, 0.0, half])
-        found = HullMeeting(hull, Solid((0.0, 0.0, half), radius)).manifold(H, NONE, 0.0, G, sizes, radius)
+        found = HullContact(hull, Solid((0.0, 0.0, half), radius)).manifold(H, NONE, 0.0, G, sizes, radius)
         assert min(found.heights) == pytest.approx(expected, abs=1e-9)
 
 

@@ -30,7 +30,7 @@ def acted(env, steps=10, seed=0):
     found = []
     for _ in range(steps):
         result = env.step(env.library.floats(rng.standard_normal((env.robots, env.actions))))
-        found.append([env.library.fetched(x).copy() for x in result[:5]])
+        found.append([env.library.to_numpy(x).copy() for x in result[:5]])
     return found
 
 
@@ -339,8 +339,8 @@ def test_a_history_is_observed(library):
     seen = []
     for _ in range(3):
         env.step(env.library.floats(np.ones((4, 12))))
-        seen.append(env.library.fetched(env.now.joints).copy())
-    past = env.library.fetched(env.now.memory["joints"])
+        seen.append(env.library.to_numpy(env.now.joints).copy())
+    past = env.library.to_numpy(env.now.memory["joints"])
     np.testing.assert_array_equal(past, np.hstack([seen[2], seen[1]]))
     assert env.fields["past joints"] == 24
     policy = fc.learning.Policy.of(env.task, [(np.zeros((12, 72)), np.zeros(12))])

@@ -106,8 +106,8 @@ def test_an_update_makes_better_actions_likelier():
 
 def test_what_is_not_a_number_is_an_error_that_names_robot_and_field():
     one = learner(8)
-    one._seen = one._seen.clone()
-    one._seen[5, 7] = float("nan")
+    one._observations = one._observations.clone()
+    one._observations[5, 7] = float("nan")
     with pytest.raises(NumericsError, match=r"observation 'gravity\[1\]' of robot 5 is not finite|action 0 of robot 5"):
         one.iterate()
 

@@ -82,7 +82,7 @@ def test_a_push_changes_the_momentum_by_mass_times_its_strength(gait):
     given = Pushes(np.arange(8) / 8.0, np.full(8, 0.5), np.arange(8) * 37)
     robots.library.seed(0)
     robots._begin(np.zeros(8))
-    robots._push(np.ones(8, dtype=bool), robots._sent(given))
+    robots._push(np.ones(8, dtype=bool), robots._to_device(given))
     for i, state in enumerate(robots._robots.batch.simulator.state.at(k) for k in range(8)):
         before = gait.states.at(int(given.samples[i]))
         change = (fc.momentum(TASK.model, state, frame="world") - fc.momentum(TASK.model, before, frame="world"))[:3]

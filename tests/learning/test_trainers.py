@@ -59,7 +59,7 @@ def test_reset_and_step_are_pure_functions(jax):
 def test_pure_functions_are_the_environment(jax):
     view, env = fc.learning.BraxView(world()), world()
     state = view.reset(jax.random.PRNGKey(3))
-    view._put(np.asarray(state.pipeline_state["bytes"]))
+    view._restore(np.asarray(state.pipeline_state["bytes"]))
     for name in ("kept", "own"):
         getattr(env.batch, name)[...] = getattr(view.environment.batch, name)
     env.carry([x.copy() for x in view.environment.carried])

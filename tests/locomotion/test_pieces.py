@@ -115,7 +115,7 @@ def test_a_sway_is_the_motion_of_a_pendulum_above_the_feet():
         assert_allclose(place, [0.0, exact.position[0]], atol=1.5e-3)
         assert_allclose(rate, [0.0, exact.velocity[0]], atol=0.04)
     for gait in (loco.trot(), loco.walk()):
-        assert support_sway(gait, home, pendulum.rate).still
+        assert support_sway(gait, home, pendulum.rate).is_zero
 
 
 def test_a_sway_begins_at_rest_and_its_rates_are_derivatives():

@@ -18,7 +18,7 @@ from fallingcat.model.robots.shapes import box_link
 from fallingcat.optimal import MPC, ContactPhases, Horizon, Phase, Problem, Status, solve, task_residual
 from fallingcat.optimal.phase_step import friction_cone, linear_phase_step, phase_step
 from fallingcat.optimal.solver import Solver
-from fallingcat.studies.experiments.pushed import BENT_LEGS, LASTS, Push, standing_dog
+from fallingcat.studies.experiments.pushed import BENT_LEGS, PUSH_DURATION, Push, standing_dog
 
 DOG = fc.robots.quadruped()
 FEET = tuple(frame.name for frame in DOG.frames)
@@ -328,7 +328,7 @@ def test_a_predictive_controller_recovers_from_a_push():
     phases = ContactPhases(dog, [Phase(20, FEET)], 0.02, friction=0.5)
     mpc = MPC(Problem(phases, start, cost=hold, final_cost=last), rate=250.0)
     floor = fc.contact.CompliantFloor(FEET, (5e4, 5e4), (5e2, 5e2), friction=0.6)
-    laws = [fc.control.SampledController(mpc, rate=250.0), Push(12.0 / LASTS)]
+    laws = [fc.control.SampledController(mpc, rate=250.0), Push(12.0 / PUSH_DURATION)]
     run = fc.simulate(dog, start, 2.0, laws, floor, dt=1e-3, every=5)
     assert run.status == "finished"
     assert np.abs(run.poses[:, 1, 3]).max() > 0.02

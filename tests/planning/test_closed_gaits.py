@@ -21,10 +21,10 @@ def test_the_derivative_of_a_displacement_is_an_integral_of_the_curvature(base):
     rng = np.random.default_rng(5)
     search = _Search(model, 0.3 * rng.normal(size=4), 2, np.ones(4))
     x, d = 0.3 * rng.normal(size=16), rng.normal(size=16)
-    turn, slopes = search.turned(x)
+    turn, slopes = search.cycle_rotation(x)
     np.testing.assert_allclose(turn, log(displacement(model, search.gait(x)).pose[:3, :3]), atol=1e-12)
     h = 1e-5
-    differences = (search.turned(x + h * d)[0] - search.turned(x - h * d)[0]) / (2.0 * h)
+    differences = (search.cycle_rotation(x + h * d)[0] - search.cycle_rotation(x - h * d)[0]) / (2.0 * h)
     np.testing.assert_allclose(slopes @ d, differences, atol=1e-7)
 
 
@@ -32,7 +32,7 @@ def test_a_small_gait_is_what_the_curvature_says():
     model = arm(SE3(), 5, 3)
     search = _Search(model, 0.5 * np.random.default_rng(0).normal(size=5), 3, np.ones(5))
     for turn in 1e-5 * np.eye(3):
-        np.testing.assert_allclose(search.turned(search.guess(turn))[0], turn, atol=3e-7)
+        np.testing.assert_allclose(search.cycle_rotation(search.guess(turn))[0], turn, atol=3e-7)
 
 
 @pytest.mark.parametrize(("base", "n", "turn"), [(SE3(), 5, [0.2, -0.3, 0.1]), (SO3(), 4, [-0.1, 0.2, 0.2])], ids=str)

@@ -11,7 +11,7 @@ from fallingcat.lie.rotations import exp, log
 from fallingcat.model import Joint, Limits, Link, Model
 from fallingcat.model.joints import Revolute
 from fallingcat.planning import Circle, Gait, Planner, Spline, displacement, least_time
-from fallingcat.planning.reorientation.collocation import Bounds, Collocation, demanded
+from fallingcat.planning.reorientation.collocation import Bounds, Collocation, joint_forces
 
 casadi = pytest.importorskip("casadi")
 
@@ -36,7 +36,7 @@ def found(plan):
 
 
 def test_derivatives_are_those_of_casadi(plan):
-    problem = Collocation(replace(CAT, gravity=np.zeros(3)), Bounds.of(CAT), np.array([1.0, 0.2, 0.0]), 3)
+    problem = Collocation(replace(CAT, gravity=np.zeros(3)), Bounds.from_model(CAT), np.array([1.0, 0.2, 0.0]), 3)
     x, g = problem.problem["x"], problem.problem["g"]
     weights = casadi.MX.sym("weights", g.numel())
     slopes = casadi.Function("slopes", [x], [casadi.jacobian(g, x)])
@@ -72,7 +72,7 @@ def test_limits_hold_everywhere_and_one_is_reached(found):
         state = weightless.state(joints=joints, rates=rate)
         state = state._replace(twist=-np.asarray(fc.connection(weightless, state)) @ rate)
         assert np.abs(fc.momentum(weightless, state)).max() < 1e-10
-        tau = np.append(np.zeros(6), demanded(weightless, joints, rate, bend))
+        tau = np.append(np.zeros(6), joint_forces(weightless, joints, rate, bend))
         assert np.allclose(fc.forward_dynamics(weightless, state, tau)[6:], bend, rtol=1e-9, atol=1e-7)
         forces.append(np.abs(tau[6:]).max() / 8.0)
     assert max(forces) <= 1.005  # between the places that are looked at

@@ -31,24 +31,24 @@ def random_parts(search, rng):
 
 def test_the_derivative_of_the_turn_is_exact(cat, monkeypatch):
     monkeypatch.setattr(quick, "SEARCH_TOLERANCE", 1e-12)
-    search = _Search(cat, [0.1, -0.2], (0.8, 0.0, 0.6)).within(0.2)
+    search = _Search(cat, [0.1, -0.2], (0.8, 0.0, 0.6)).limited_to_period(0.2)
     parts = random_parts(search, np.random.default_rng(3))
-    _, slope = search.turned(parts)
+    _, slope = search.rotation_and_slope(parts)
     h = 1e-5
     for i, j in np.ndindex(parts.shape):
         way = np.zeros_like(parts)
         way[i, j] = h
-        change = (search.turned(parts + way)[0] - search.turned(parts - way)[0]) / (2.0 * h)
+        change = (search.rotation_and_slope(parts + way)[0] - search.rotation_and_slope(parts - way)[0]) / (2.0 * h)
         assert change == pytest.approx(slope[i, j], abs=1e-7 * np.abs(slope).max())
 
 
 def test_no_motion_within_the_limits_is_farther_along_a_slope(cat):
-    search, rng = _Search(cat, [0.0, 0.0], (1.0, 0.0, 0.0)).within(0.2), np.random.default_rng(1)
+    search, rng = _Search(cat, [0.0, 0.0], (1.0, 0.0, 0.0)).limited_to_period(0.2), np.random.default_rng(1)
     for _ in range(20):
         slope = rng.normal(size=(3, 2))
         far = np.sum(slope * search.farthest(slope))
         for _ in range(50):
-            size = rng.uniform(0.0, search.most)
+            size = rng.uniform(0.0, search.max_amplitude)
             angle = rng.uniform(0.0, 2.0 * np.pi, 2)
             middle = rng.uniform(search.low + size, search.high - size)
             assert np.sum(slope * np.array([middle, size * np.cos(angle), size * np.sin(angle)])) <= far + 1e-12
@@ -91,7 +91,7 @@ def test_the_widest_circle_fills_the_ranges_and_turns_more_than_smaller_ones(cat
 def test_joints_that_cannot_move_rest(limits):
     dog = fc.robots.quadruped()
     dog = replace(dog, joints=(replace(dog.joints[0], limits=limits), *dog.joints[1:]))
-    search = _Search(dog, np.tile([0.01, 0.5, -1.0], 4), (1.0, 0.0, 0.0)).within(np.inf)
+    search = _Search(dog, np.tile([0.01, 0.5, -1.0], 4), (1.0, 0.0, 0.0)).limited_to_period(np.inf)
     q = search.curve(random_parts(search, np.random.default_rng(0)), 2.0, 0.2)(np.linspace(0.0, 1.0, 50)).q
     np.testing.assert_allclose(q[:, 0], 0.01, atol=1e-15)
     assert np.ptp(q[:, 1:], axis=0).min() > 0.5
@@ -102,7 +102,7 @@ def test_limbs_know_how_near_they_are():
     dog, rng = fc.robots.quadruped(), np.random.default_rng(0)
     limbs = Limbs(dog, FEET)
     shapes = rng.uniform(-0.8, 0.8, (6, 12))
-    found = limbs.nearness(shapes, 0.4)
+    found = limbs.clearance(shapes, 0.4)
     for q, distance in zip(shapes, found.distance, strict=True):
         poses = fc.forward_kinematics(dog, dog.state(joints=q))
         lines = []
@@ -117,9 +117,9 @@ def test_limbs_know_how_near_they_are():
     h = 1e-6
     for j in range(12):
         way = h * np.eye(12)[j]
-        change = (limbs.nearness(shapes + way, 0.4).cost - limbs.nearness(shapes - way, 0.4).cost) / (2.0 * h)
+        change = (limbs.clearance(shapes + way, 0.4).cost - limbs.clearance(shapes - way, 0.4).cost) / (2.0 * h)
         np.testing.assert_allclose(change, found.slope[:, j], atol=1e-7)
-    assert limbs.nearness(shapes, 0.5 * found.distance.min()).cost.max() == 0.0
+    assert limbs.clearance(shapes, 0.5 * found.distance.min()).cost.max() == 0.0
 
 
 @pytest.mark.parametrize(

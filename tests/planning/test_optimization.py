@@ -16,7 +16,7 @@ from fallingcat.model.robots.shapes import at, box
 from fallingcat.planning import Circle, Fourier, Mapper, displacement, optimize
 from fallingcat.planning.gaits.displacement import Reconstruction
 from fallingcat.planning.gaits.initial_guess import strongest_plane
-from fallingcat.planning.gaits.ipopt import Question, Solution, Solver
+from fallingcat.planning.gaits.ipopt import GaitProblem, Solution, Solver
 from fallingcat.planning.gaits.objectives import AIMS, Aim
 from fallingcat.planning.gaits.shape_forces import shape_forces
 
@@ -47,7 +47,7 @@ def tree(group, n=3, seed=0):
 
 def question(model, aim="turn", effort="rates", harmonics=2):
     free = np.full(model.n, np.inf)
-    return Question(model, Aim.of(aim), None, effort, 1e-3, None, -free, free, harmonics)
+    return GaitProblem(model, Aim.parse(aim), None, effort, 1e-3, None, -free, free, harmonics)
 
 
 def series_of(x, n, harmonics=2):
@@ -62,7 +62,7 @@ def test_value_is_the_exact_displacement_and_converges_to_it(group):
     exact = displacement(model, series_of(x, 3)).pose
     for aim in AIMS:
         values = [float(Solver(question(model, aim), steps).outcome(x)[0]) for steps in (24, 48)]
-        want = Aim.of(aim).of_pose(exact, values[1])
+        want = Aim.parse(aim).of_pose(exact, values[1])
         assert values[1] == pytest.approx(want, abs=2e-7)
         assert abs(values[1] - want) < 0.05 * abs(values[0] - want) + 1e-12  # of order 6
 
@@ -81,7 +81,7 @@ def test_gradient_is_the_one_of_finite_differences(aim, effort):
         return weight * spent - asked.aim.sign * value
 
     by_hand = np.array([(cost(x + step * e) - cost(x - step * e)) / (2 * step) for e in np.eye(15)])
-    gradient = np.asarray(solver.pull(x, weight, np.zeros(0))).ravel()
+    gradient = np.asarray(solver.lagrangian_gradient(x, weight, np.zeros(0))).ravel()
     assert np.abs(gradient - by_hand).max() < 1e-7 * max(1.0, np.abs(gradient).max())
 
 
@@ -270,4 +270,4 @@ def test_nearly_optimal_is_not_optimal():
     """IPOPT's acceptable level can be far from the optimum where multipliers are large."""
     answer = Solution(np.zeros(1), 0.0, 0.0, "Solved_To_Acceptable_Level", 1, 0.0, None)
     assert answer.status == "unfinished"
-    assert answer._replace(words="Solve_Succeeded").status == "optimal"
+    assert answer._replace(message="Solve_Succeeded").status == "optimal"

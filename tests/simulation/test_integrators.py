@@ -19,7 +19,7 @@ from fallingcat.simulation import (
     simulate,
 )
 from fallingcat.testing import check_integrator
-from fallingcat.testing.integrators import Shaking
+from fallingcat.testing.integrators import ShakingTorques
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def test_the_slope_of_plain_steps_is_the_order(cat, tumbling, reference):
 
 
 def test_compiled_and_plain_steps_of_scipy_agree(cat, tumbling):
-    law = Shaking()
+    law = ShakingTorques()
     plain = lambda t, s: law.forces(cat, t, s, frozenset())[cat.m :]  # noqa: E731
     a, b = (simulate(cat, tumbling, 0.05, force, integrator=SciPy(), dt=0.01) for force in (law, plain))
     np.testing.assert_allclose(a.poses, b.poses, atol=1e-12)

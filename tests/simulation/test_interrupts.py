@@ -124,7 +124,7 @@ def ctrl_c_in_ipopt(iteration):
     """The signal comes while the compiled solver works, in a given iteration."""
     from fallingcat.planning.gaits import ipopt as solver
 
-    usual, count = solver.watch, [-1]  # it looks before the first one, too
+    usual, count = solver.interrupt_callback, [-1]  # it looks before the first one, too
 
     def watch(casadi, problem, pressed):
         class Pressed:
@@ -136,11 +136,11 @@ def ctrl_c_in_ipopt(iteration):
 
         return usual(casadi, problem, Pressed())
 
-    solver.watch = watch
+    solver.interrupt_callback = watch
     try:
         yield
     finally:
-        solver.watch = usual
+        solver.interrupt_callback = usual
 
 
 class Unbearable(Exception):

@@ -33,7 +33,7 @@ def test_the_simulated_astronaut_turns_as_planned(turned):
     reached = flight.poses[0, :3, :3].T @ flight.poses[-1, :3, :3]
     wanted = exp(np.radians(30.0) * axes()[20])
     assert np.degrees(np.linalg.norm(log(wanted.T @ reached))) < 0.1
-    assert turned.missed < 0.1
+    assert turned.attitude_error < 0.1
     assert turned.spin < 1e-12
     assert np.abs(flight.rates[-1]).max() < 1e-2
 
@@ -42,8 +42,10 @@ def test_the_flight_stays_within_the_limits(turned):
     lower, upper = (np.array([getattr(x, side) for x in turned.model.limits]) for side in ("lower", "upper"))
     assert (turned.flight.joints > lower).all()
     assert (turned.flight.joints < upper).all()
-    assert max(turned.used("effort"), turned.used("velocity")) <= 1.0
-    assert max(turned.used("effort"), turned.used("velocity")) > 0.85  # the motion is as fast as its limits
+    assert max(turned.limit_share("effort"), turned.limit_share("velocity")) <= 1.0
+    assert (
+        max(turned.limit_share("effort"), turned.limit_share("velocity")) > 0.85
+    )  # the motion is as fast as its limits
 
 
 @pytest.mark.parametrize("angle", [3.0, 25.0, 60.0])
@@ -62,7 +64,7 @@ def test_no_closed_motion_undercuts_the_bounds(angle):
 def test_random_loops_stay_above_the_bounds(seed):
     """Closed Fourier series within the ranges, of any shape and winding: an oracle that knows no curvature."""
     rng, model = np.random.default_rng(seed), planar_astronaut()
-    bounds = Bounds.of(model, 100)
+    bounds = Bounds.from_model(model, 100)
     cosines, sines = rng.normal(size=(2, 3, 2)) / np.arange(1, 4)[None, :, None]
     gait = fc.planning.Fourier(np.zeros(2), cosines, sines)
     q = gait(np.linspace(0.0, 1.0, 500)).q

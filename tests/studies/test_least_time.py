@@ -54,7 +54,7 @@ def test_the_study_holds():
     assert result.row("time of the planned manoeuvre").ours == pytest.approx(0.4623, abs=1e-4)
     assert result.row("angular momentum").ours < 1e-10
     seen = result.observed
-    assert seen.found.refined[1][1] < seen.found.refined[0][1]
+    assert seen.least_time.refined[1][1] < seen.least_time.refined[0][1]
     html = result.page().html()
     for words in ("Which limits bind", "Where starts lead to", "Time over the number of intervals", "spine_arch"):
         assert words in html

@@ -5,7 +5,7 @@ import pytest
 
 from fallingcat.dynamics import center_of_mass, link_pose
 from fallingcat.studies import run
-from fallingcat.studies.experiments.leaps import Box, Catch, LeapParameters, leap_problem, quick_dog
+from fallingcat.studies.experiments.leaps import Box, LeapParameters, leap_problem, quick_dog
 from fallingcat.studies.experiments.standing_up import (
     SOLES,
     StandingUpParameters,
@@ -13,6 +13,7 @@ from fallingcat.studies.experiments.standing_up import (
     standing_up_problem,
 )
 from fallingcat.studies.experiments.swing_up import acrobot
+from fallingcat.studies.experiments.tracked_plan import Catch
 
 
 def test_the_guess_of_a_backflip_turns_once():
@@ -67,7 +68,7 @@ def test_motions_hold_what_they_promise(name, tmp_path):
 def test_predictive_control_survives_harder_pushes_than_whole_body_control(tmp_path):
     result = run("pushed-trot")
     assert result.holds, [(row.name, row.ours) for row in result.rows if row.holds is False]
-    survived = result.observed.survived
+    survived = result.observed.largest_impulses
     assert survived["predictive"]["left"] >= survived["plain"]["left"] + 10.0
     for direction, largest in survived["plain"].items():
         assert survived["predictive"][direction] >= largest - 5.0

@@ -30,8 +30,12 @@ def test_digits_of_another_arm_are_not_comparable(gait):
 def test_every_number_is_its_own(gait):
     """[Mishra] Fig. 8-9: exact turns, and estimates from curvature maps in three frames."""
     seen = gait.observed
-    assert [gait.row(f"turn about {axis}").ours for axis in "xyz"] == list(seen.angles(seen.exact.pose))
-    assert gait.row("its angle").ours == gait.row("off, in the virtual chassis").ours == seen.off("virtual_chassis")
+    assert [gait.row(f"turn about {axis}").ours for axis in "xyz"] == list(seen.angles(seen.integrated.pose))
+    assert (
+        gait.row("its angle").ours
+        == gait.row("off, in the virtual chassis").ours
+        == seen.error_angle("virtual_chassis")
+    )
     off = [gait.row(name).ours for name in ("off, in minimum perturbation", "its angle", "off, in the base")]
     assert off == sorted(off)
 

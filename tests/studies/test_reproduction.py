@@ -78,10 +78,10 @@ def test_classes_are_counted_apart():
     """Numbers, statements and identities: what a row is decides where it counts, and nothing counts twice."""
     found = fs.reproduce(["prismatic-2", "prismatic-3", "traversaro-identities"])
     counts, rows = found.counts, [row for study in found.studies for row in study.rows]
-    assert {c: (n.good, n.judged) for c, n in counts.items()} == {
+    assert {c: (n.agreeing, n.comparable) for c, n in counts.items()} == {
         "printed number": (3, 3), "printed statement": (3, 4), "identity": (15, 15),
     }  # fmt: skip
-    assert sum(n.judged + n.incomparable for n in counts.values()) == sum(r.category != "measured" for r in rows)
+    assert sum(n.comparable + n.incomparable for n in counts.values()) == sum(r.category != "measured" for r in rows)
     facts = {fact.label: fact.value for fact in found.page().facts}
     assert facts["printed numbers"] == "3 of 3"
     assert facts["printed statements"] == "3 of 4"

@@ -13,15 +13,15 @@ from fallingcat.studies.experiments.righting import RightingParameters, Robot
 
 
 def test_it_stands_on_its_feet_in_its_posture(tmp_path):
-    robot = Robot.of(RightingParameters(posture=[0.0, 23.0, -46.0], gravity=1.62))
-    np.testing.assert_allclose(robot.heights(robot.standing), 0.0, atol=1e-15)
+    robot = Robot.from_parameters(RightingParameters(posture=[0.0, 23.0, -46.0], gravity=1.62))
+    np.testing.assert_allclose(robot.heights(robot.standing_state), 0.0, atol=1e-15)
     np.testing.assert_allclose(robot.model.gravity, [0.0, 0.0, -1.62])
     path = tmp_path / "dog.urdf"
     fc.save(fc.robots.quadruped(), path)
     feet = [f"{leg}_shank" for leg in ("front_left", "rear_left", "rear_right")]
-    own = Robot.of(RightingParameters(posture=[0.0, 23.0, -46.0], file=str(path), feet=feet))
+    own = Robot.from_parameters(RightingParameters(posture=[0.0, 23.0, -46.0], file=str(path), feet=feet))
     assert own.feet == tuple(feet)
-    assert own.heights(own.standing).min() == pytest.approx(0.0, abs=1e-15)
+    assert own.heights(own.standing_state).min() == pytest.approx(0.0, abs=1e-15)
 
 
 def test_of_a_file_each_leg_has_one_foot(tmp_path):
@@ -35,16 +35,16 @@ def test_of_a_file_each_leg_has_one_foot(tmp_path):
     ]
     path = tmp_path / "boxed.urdf"
     fc.save(replace(dog, links=tuple(boxed)), path)
-    robot = Robot.of(RightingParameters(posture=[0.0, 0.0, 0.0], file=str(path)))
+    robot = Robot.from_parameters(RightingParameters(posture=[0.0, 0.0, 0.0], file=str(path)))
     assert len(robot.feet) == 4
     assert len({robot.model.frame(foot).link for foot in robot.feet}) == 4
-    np.testing.assert_allclose(robot.heights(robot.standing), 0.0, atol=1e-12)
+    np.testing.assert_allclose(robot.heights(robot.standing_state), 0.0, atol=1e-12)
 
 
 @pytest.mark.parametrize("changes", [{"posture": [0.0] * 5}, {"file": "nowhere.urdf"}, {"feet": ["hand"]}])
 def test_what_cannot_fall_is_refused(changes):
     with pytest.raises(FallingCatError):
-        Robot.of(RightingParameters(**{"posture": [0.0, 23.0, -46.0]} | changes))
+        Robot.from_parameters(RightingParameters(**{"posture": [0.0, 23.0, -46.0]} | changes))
 
 
 @pytest.mark.slow

@@ -43,7 +43,7 @@ def test_the_flight_turns_the_robot_over_within_the_limits_of_its_file(seen):
     assert np.linalg.norm(turned) == pytest.approx(np.pi, abs=np.radians(0.2))
     assert abs(turned[seen.axis]) == max(abs(turned[:2]))
     assert seen.spin < 1e-12
-    assert 0.5 < max(seen.used("effort"), seen.used("velocity")) <= 1.0
+    assert 0.5 < max(seen.limit_share("effort"), seen.limit_share("velocity")) <= 1.0
     assert np.abs(run.joints).max() <= 0.8
     np.testing.assert_allclose(run.joints[[0, -1]], 0.0, atol=3e-3)  # accelerations of the plan jump at its end
     assert seen.height(EARTH) == pytest.approx(0.5 * 9.81 * run.times[-1] ** 2)

@@ -31,7 +31,7 @@ def test_numbers_are_those_of_the_library(cat):
     assert cat.passed
     assert cat.curvature > 0.1
     best = cat.gaits[0]
-    moved = best.found
+    moved = best.survey
     gait = moved.map.plane.curve(fc.planning.Circle(moved.circle.radius, tuple(moved.center)))
     turned = fc.planning.displacement(moved.model, gait).pose[:3, :3]
     assert np.trace(turned) == pytest.approx(1.0 + 2.0 * np.cos(best.turn), abs=1e-9)

@@ -13,15 +13,15 @@ from fallingcat.studies.experiments.stepping_plan import BEGIN, SteppingParamete
 def test_one_foot_after_the_other_and_the_base_changes_on_both():
     p = SteppingParameters(steps=5)
     found = phases(p)
-    assert [x.base for x in found if x.lifted] == ["left", "right", "left", "right", "left"]
-    assert all(a.begins < b.begins for a, b in pairwise(found))
+    assert [x.base for x in found if x.is_lifted] == ["left", "right", "left", "right", "left"]
+    assert all(a.begin < b.begin for a, b in pairwise(found))
     for before, after in pairwise(found):
         if before.base != after.base:  # never in the air
-            assert not before.lifted
-            assert not after.lifted
+            assert not before.is_lifted
+            assert not after.is_lifted
             assert set(before.feet) == set(after.feet) == {"left", "right"}
     assert sum(a.base != b.base for a, b in pairwise(found)) == 4
-    assert found[1].begins == BEGIN + p.shift
+    assert found[1].begin == BEGIN + p.shift
 
 
 def test_the_center_of_mass_follows_from_where_the_ground_pushes():
@@ -35,7 +35,7 @@ def test_the_center_of_mass_follows_from_where_the_ground_pushes():
     np.testing.assert_allclose(found.acceleration, w2 * (found.place - p), atol=1e-12)
     np.testing.assert_allclose(found.place, found.place[::-1], atol=1e-12)  # the future counts as the past does
     assert np.abs(found.place[[0, -1]]).max() < 1e-5
-    place, _, _ = found.at(np.array([1.0, 4.0]))
+    place, _, _ = found.evaluate(np.array([1.0, 4.0]))
     np.testing.assert_allclose(place, found.place[[1000, 4000]], atol=1e-12)
 
 
@@ -59,15 +59,15 @@ def test_it_steps_and_stays_inside_its_cones(stepped):
 def test_what_was_planned_is_48_and_what_the_ground_gives(stepped):
     """At a sample on one foot: the planned wrench beside `fixed_at`, and beside the forces of the ground."""
     seen = stepped.observed
-    model, phase = seen.run.model, next(x for x in seen.plan.phases if x.lifted and x.base == "right")
-    t = phase.begins + 0.5 * seen.plan.parameters.swing
+    model, phase = seen.run.model, next(x for x in seen.plan.phases if x.is_lifted and x.base == "right")
+    t = phase.begin + 0.5 * seen.plan.parameters.swing
     i, k = int(np.searchsorted(seen.run.times, t)), int(np.searchsorted(seen.ticks, t))
     held = fc.formulations.fixed_at(model, seen.run.state(i), "right_sole").wrench(seen.torques[k])
     size = 9.81 * model.mass
     np.testing.assert_allclose(seen.wrenches[k, 1], held, atol=5e-3 * size)
     np.testing.assert_allclose(seen.foot_wrenches[i, 1], held, atol=5e-3 * size)
     assert not seen.foot_wrenches[i, 0].any()
-    assert abs(seen.plan.center.at(t)[0] - seen.center[i]).max() < 1e-3
+    assert abs(seen.plan.center.evaluate(t)[0] - seen.center[i]).max() < 1e-3
 
 
 @pytest.mark.slow

@@ -10,13 +10,13 @@ from fallingcat.cli import app
 from fallingcat.studies import load, run
 from fallingcat.studies.tumbling.drawings import blocks
 from fallingcat.studies.tumbling.experiment import Experiment
-from fallingcat.studies.tumbling.surveys import Bandwidth, Starts, Tuning, jitter
+from fallingcat.studies.tumbling.surveys import Bandwidth, GainSurvey, StartSurvey, jitter
 
 FAST = {"samples": 40, "gains": 3, "frequencies": 2, "noises": 2}
 
 
 def test_it_starts_with_the_paper_s_locked_velocity_and_the_observer_in_the_truth():
-    here = Experiment.of(load("orbital-control").parameters)
+    here = Experiment.from_parameters(load("orbital-control").parameters)
     law = here.law("locked")
     x = law.with_memory(law.begin(here.model, here.start)).errors(here.model, here.start)
     np.testing.assert_allclose(np.degrees(here.start.twist[3:]), [10.0, 1.14, 0.0])
@@ -28,17 +28,17 @@ def test_it_starts_with_the_paper_s_locked_velocity_and_the_observer_in_the_trut
 
 def test_bandwidth_is_interpolated_between_frequencies():
     found = Bandwidth(np.array([1.0, 2.0, 4.0]), {"none": np.array([1.6, 0.4, 0.1]), "locked": np.array([0.01] * 3)})
-    assert found.needed("none") == 4.0
-    assert found.needed("locked") == 1.0
+    assert found.required_frequency("none") == 4.0
+    assert found.required_frequency("locked") == 1.0
     off = found._replace(errors={"none": np.array([0.2, 0.05, 0.01]), "locked": np.ones(3)})
-    assert off.needed("none") == pytest.approx(np.sqrt(2.0))
-    assert off.needed("locked") == np.inf
+    assert off.required_frequency("none") == pytest.approx(np.sqrt(2.0))
+    assert off.required_frequency("locked") == np.inf
 
 
 def test_the_best_gain_settles_and_bins_hold_every_start():
-    assert Tuning(np.array([1.0, 2.0, 3.0]), np.array([0.5, 0.2, np.inf]), np.zeros(3)).best == 2.0
+    assert GainSurvey(np.array([1.0, 2.0, 3.0]), np.array([0.5, 0.2, np.inf]), np.zeros(3)).best_gain == 2.0
     rng = np.random.default_rng(0)
-    starts = Starts(rng.uniform(0, 180, 500), rng.uniform(0, 45, 500), rng.random(500) < 0.5, np.ones(500, bool))
+    starts = StartSurvey(rng.uniform(0, 180, 500), rng.uniform(0, 45, 500), rng.random(500) < 0.5, np.ones(500, bool))
     share = starts.share_by_bin()[2]
     assert np.nanmax(share) <= 100.0
     assert 40.0 < starts.share() < 60.0

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 
 from fallingcat.studies import run
-from fallingcat.studies.experiments.pushed import AT, LASTS, Push, PushedDog, PushedParameters, standing_dog
+from fallingcat.studies.experiments.pushed import (
+    PUSH_DURATION,
+    PUSH_TIME,
+    Push,
+    PushedDog,
+    PushedParameters,
+    standing_dog,
+)
 from fallingcat.studies.experiments.reaching_low import path
 
 
@@ -17,14 +24,14 @@ def test_the_dog_recovers(pushed):
     assert pushed.holds
     assert 0.05 < pushed.row("largest sway of the center of mass").ours < 0.12
     seen = pushed.observed
-    before = seen.run.times < AT
+    before = seen.run.times < PUSH_TIME
     assert np.abs(seen.sway[before]).max() < 1e-3  # it stands
     assert seen.sway[:, 1].max() > 10.0 * -seen.sway[:, 1].min()  # and does not swing over
 
 
 def test_the_push_has_its_impulse():
     dog, start = standing_dog()
-    push, dt = Push(15.0 / LASTS), 0.01
+    push, dt = Push(15.0 / PUSH_DURATION), 0.01
     forces = [push.forces(dog, (k + 0.5) * dt, start, frozenset()) for k in range(50)]
     np.testing.assert_allclose(dt * np.sum(forces, axis=0)[:3], [0.0, 15.0, 0.0], atol=1e-12)
 

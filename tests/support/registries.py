@@ -13,10 +13,10 @@ ALL = (fc.joints.KINDS, loops.KINDS, controller_file.KINDS, TARGETS, fc.io.READE
 @contextmanager
 def restored():
     """What the registries know now, they know again afterwards."""
-    before = [dict(registry._known) for registry in ALL]
+    before = [dict(registry._entries) for registry in ALL]
     try:
         yield
     finally:
         for registry, known in zip(ALL, before, strict=True):
-            registry._known.clear()
-            registry._known.update(known)
+            registry._entries.clear()
+            registry._entries.update(known)

@@ -13,7 +13,7 @@ import fallingcat as fc
 from fallingcat.cli import app
 from fallingcat.lie import SE2
 from fallingcat.symbolic.text import FORMATS
-from fallingcat.symbolic.text.names import harmless
+from fallingcat.symbolic.text.names import safe_name
 from fallingcat.symbolic.text.printers import readable
 
 from .hostile import HOSTILE, hostile
@@ -99,7 +99,7 @@ def without_names(text, name):
     for each in sorted({name, name + "'", name + '"'}, key=len, reverse=True):
         for format in ("c", "latex"):
             text = re.sub(
-                rf"(?<=[ {{>]){re.escape(harmless(each, format))}(?=$|[ :}}(<])", "PLAIN", text, flags=re.MULTILINE
+                rf"(?<=[ {{>]){re.escape(safe_name(each, format))}(?=$|[ :}}(<])", "PLAIN", text, flags=re.MULTILINE
             )
     return text
 
@@ -108,7 +108,7 @@ def test_names_of_a_robot_do_nothing(plain_texts):
     """Each text is that of a robot with plain names, but for escaped names in comments (or in a list of LaTeX)."""
     assert len(HOSTILE) >= 50
     for name in HOSTILE:
-        assert re.fullmatch(r"[A-Za-z0-9_.%-]*", harmless(name, "c")), name
+        assert re.fullmatch(r"[A-Za-z0-9_.%-]*", safe_name(name, "c")), name
         d = fc.symbolic.derive(hostile(name))
         for format in FORMATS:
             text = d.write("g", format=format)

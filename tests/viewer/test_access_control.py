@@ -73,10 +73,10 @@ def test_a_viser_that_cannot_be_guarded_is_not_shown(monkeypatch):
     from viser.infra import _infra
 
     before = threading.active_count()
-    monkeypatch.setattr(gate, "_Instead", lambda module, **_: module)  # as if it started otherwise
+    monkeypatch.setattr(gate, "_ModuleOverlay", lambda module, **_: module)  # as if it started otherwise
     with pytest.raises(fc.FallingCatError, match="cannot be guarded"):
         fc.viewer.view(fc.robots.two_cylinder_cat(), port=18_200)
     assert threading.active_count() <= before
-    assert not isinstance(_infra.websockets, gate._Instead if isinstance(gate._Instead, type) else ())
+    assert not isinstance(_infra.websockets, gate._ModuleOverlay if isinstance(gate._ModuleOverlay, type) else ())
     with pytest.raises(OSError, match="refused"):
         socket.create_connection(("127.0.0.1", 18_200), timeout=5.0)

@@ -52,13 +52,13 @@ def test_sliders_and_boxes_do_what_they_say(viewer, tmp_path):
     viewer._on_slider(None)
     assert posed_robot.state.joints[0] == 0.5
     assert not np.allclose(posed_robot.state.pose, np.eye(4))
-    viewer._free.value = False
-    viewer._floating(None)
+    viewer._floating_checkbox.value = False
+    viewer._toggle_floating(None)
     before = posed_robot.state.pose
     slider.value = 0.0
     viewer._on_slider(None)
     np.testing.assert_array_equal(posed_robot.state.pose, before)
-    viewer._serialized(lambda _: posed_robot.bend([np.nan, 0.0]))(None)
+    viewer._serialize_action(lambda _: posed_robot.bend([np.nan, 0.0]))(None)
     assert "joints" in viewer._say.content
     assert viewer.save(tmp_path / "done.html").stat().st_size > 10_000
     viewer._reset(None)

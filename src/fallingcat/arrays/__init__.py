@@ -48,21 +48,21 @@ from .elementwise import any_nonzero as any_nonzero
 from .elementwise import arctan2, cos, exp, less, less_equal, log, sin, sqrt, tanh, where
 from .elementwise import is_expression as is_expression
 from .graph import Graph
-from .linear import factored as factored
+from .linear import factor_tree as factor_tree
 from .linear import inverse_root as inverse_root
 from .linear import solve
 from .linear import solve_tree as solve_tree
 from .linear import solver as solver
 from .map import columns, map_each
+from .signatures import argument_sizes as argument_sizes
 from .signatures import numbers_only as numbers_only
 from .signatures import sizes_of as sizes_of
-from .signatures import takes as takes
 from .signatures import why_numbers_only as why_numbers_only
 from .structured import gram as gram
-from .structured import half as half
 from .structured import mirror as mirror
+from .structured import rotate_matrix as rotate_matrix
 from .structured import skew_mirror as skew_mirror
-from .structured import turned as turned
+from .structured import upper_triangle as upper_triangle
 from .traced import Traced
 from .while_loop import while_loop
 

@@ -82,11 +82,11 @@ def check_arguments_first(kind: type[Any], looks: Mapping[str, Callable[..., Non
 
 def _with_argument_check(method: Callable[..., Any], look: Callable[..., None]) -> Callable[..., Any]:
     @wraps(method)
-    def looking(*given: Any, **named: Any) -> Any:
+    def wrapper(*given: Any, **named: Any) -> Any:
         look(*given, **named)
         return method(*given, **named)
 
-    return looking
+    return wrapper
 
 
 def check_rng(rng: Any, batch: tuple[Any, ...] = ()) -> None:
@@ -146,13 +146,13 @@ def _is_number_of_any_kind(x: Any) -> bool:
 def _from_lists(x: Any, shape: tuple[int, ...], what: str) -> Any:
     """Nested lists as an array: of floats where every entry is one, of another kind of number otherwise."""
     try:
-        return np.array(x, dtype=complex if _any_complex(x) else float) if _plain(x) else array(x)
+        return np.array(x, dtype=complex if _any_complex(x) else float) if _is_nested_numbers(x) else array(x)
     except (TypeError, ValueError, OverflowError, RecursionError):
         raise ModelError(f"{what} is an array of numbers of shape {shape}, not {x!r}") from None
 
 
-def _plain(x: Any) -> bool:
-    return all(map(_plain, x)) if isinstance(x, (list, tuple)) else is_numeric(x)
+def _is_nested_numbers(x: Any) -> bool:
+    return all(map(_is_nested_numbers, x)) if isinstance(x, (list, tuple)) else is_numeric(x)
 
 
 def _any_complex(x: Any) -> bool:

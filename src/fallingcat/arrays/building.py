@@ -72,14 +72,14 @@ def array(entries: Any) -> Any:
     if jnp is not None:
         return jnp.stack([jnp.asarray(x) for x in flat]).reshape(shape)
     if all(is_numeric(x) for x in flat):
-        return _plain(flat).reshape(shape)
+        return _float_or_object_array(flat).reshape(shape)
     objects = np.empty(len(flat), dtype=object)
     for i, x in enumerate(flat):  # one by one: NumPy would look inside an SX
         objects[i] = float(x) if is_numeric(x) else x
     return objects.reshape(shape)
 
 
-def _plain(numbers: list[Any]) -> np.ndarray:
+def _float_or_object_array(numbers: list[Any]) -> np.ndarray:
     out = np.array(numbers)
     return out if out.dtype.kind in "fc" else out.astype(float)
 
@@ -215,7 +215,7 @@ def cross(a: Vector_3, b: Vector_3) -> Vector_3:
         return a[1:4] * b[2:5] - a[2:5] * b[1:4]
     if is_numeric(a) and is_numeric(b):  # plain Python numbers are faster than NumPy's one by one
         (a, b, c), (x, y, z) = a.tolist(), b.tolist()
-        return _plain([b * z - c * y, c * x - a * z, a * y - b * x])
+        return _float_or_object_array([b * z - c * y, c * x - a * z, a * y - b * x])
     return array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
 
 

@@ -2,7 +2,7 @@
 
 :func:`jacobian` goes forward, entry by entry, so that what does not depend on an input costs nothing.  It is meant
 for small expressions of few inputs, such as one force law; the dynamics of large robots have derivatives of their own,
-written by hand.  Along one direction (:func:`pushed`) and for one weight of the outputs
+written by hand.  Along one direction (:func:`jacobian_vector_product`) and for one weight of the outputs
 (:func:`vector_jacobian_product`) any expression has derivatives for two to four times its own operations.
 
 >>> from fallingcat.arrays import Graph
@@ -71,13 +71,13 @@ def derivative(function: Callable[[Scalar], Any], like: Any) -> Any:
 def jacobian(outputs: Vector, inputs: Vector) -> np.ndarray:
     """Jacobian ``d outputs / d inputs`` (k x n) of a vector of traced numbers or floats."""
     out = np.full((len(outputs), len(inputs)), 0.0, dtype=object)
-    for i, slopes in enumerate(_forward(outputs, {x: {j: 1.0} for j, x in enumerate(inputs)})):
+    for i, slopes in enumerate(_forward_slopes(outputs, {x: {j: 1.0} for j, x in enumerate(inputs)})):
         for j, slope in slopes.items():
             out[i, j] = slope
     return out
 
 
-def linearized(function: Callable[[Vector], Vector], x: Vector, like: Any = ()) -> tuple[Vector, Matrix]:
+def value_and_jacobian(function: Callable[[Vector], Vector], x: Vector, like: Any = ()) -> tuple[Vector, Matrix]:
     """Value (k) and Jacobian (k x n) of a function of a vector, at ``x`` (n), for every kind of number.
 
     Traced numbers are differentiated entry by entry, without loops: for functions of few operations.
@@ -91,7 +91,7 @@ def linearized(function: Callable[[Vector], Vector], x: Vector, like: Any = ()) 
         ``function(x)`` and its Jacobian.
 
     Example:
-        >>> value, J = linearized(lambda x: np.array([x[0] * x[1], x[1] ** 2]), np.array([3.0, 2.0]))
+        >>> value, J = value_and_jacobian(lambda x: np.array([x[0] * x[1], x[1] ** 2]), np.array([3.0, 2.0]))
         >>> value.tolist(), J.tolist()
         ([6.0, 4.0], [[2.0, 3.0], [0.0, 4.0]])
     """
@@ -110,16 +110,16 @@ def linearized(function: Callable[[Vector], Vector], x: Vector, like: Any = ()) 
     return found[:, 0], found[:, 1:]
 
 
-def pushed(outputs: Any, directions: Mapping[Traced, Any]) -> list[Any]:
+def jacobian_vector_product(outputs: Any, directions: Mapping[Traced, Any]) -> list[Any]:
     """Change of traced ``outputs`` (a list) where inputs change along ``directions``: ``J d``, forward.
 
     Example:
         >>> from fallingcat.arrays import Graph
         >>> x, y, dx = map(Graph().input, ("x", "y", "dx"))
-        >>> pushed([x * y, y, 2.0], {x: dx})
+        >>> jacobian_vector_product([x * y, y, 2.0], {x: dx})
         [y * dx, 0.0, 0.0]
     """
-    return [slopes.get(0, 0.0) for slopes in _forward(outputs, {x: {0: d} for x, d in directions.items()})]
+    return [slopes.get(0, 0.0) for slopes in _forward_slopes(outputs, {x: {0: d} for x, d in directions.items()})]
 
 
 def vector_jacobian_product(outputs: Any, weights: Any, inputs: Any) -> list[Any]:
@@ -171,7 +171,7 @@ def _make(node: Traced, arguments: list[Any]) -> Any:
     return node if node.op == "input" else MAKE[node.op](*arguments)
 
 
-def _forward(outputs: Any, known: dict[Traced, Slopes]) -> list[Slopes]:
+def _forward_slopes(outputs: Any, known: dict[Traced, Slopes]) -> list[Slopes]:
     """The slopes of ``outputs``, from those of inputs."""
     graph = next((x.graph for x in known if isinstance(x, Traced)), None)
     for node in [] if graph is None else graph.needed(outputs):
@@ -203,12 +203,12 @@ def _chain(node: Traced, slopes: list[Slopes]) -> Slopes:
     return out
 
 
-def _rebuilding(name: str) -> Callable[..., Any]:
-    def function(*xs: Any) -> Any:
+def _replay_operation(name: str) -> Callable[..., Any]:
+    def replay(*xs: Any) -> Any:
         folds = not any(isinstance(x, Traced) for x in xs)
         return OPERATIONS[name].evaluate(*xs) if folds else getattr(traced, name)(*xs)
 
-    return function
+    return replay
 
 
 MAKE: Final[dict[str, Callable[..., Any]]] = {
@@ -218,5 +218,5 @@ MAKE: Final[dict[str, Callable[..., Any]]] = {
     "div": lambda a, b: a / b,
     "neg": lambda a: -a,
     "select": traced.select,
-    **{name: _rebuilding(name) for name in (*CONDITIONS, *FUNCTIONS)},
+    **{name: _replay_operation(name) for name in (*CONDITIONS, *FUNCTIONS)},
 }

@@ -50,8 +50,8 @@ class Graph:
 
     def __init__(self, loops: bool | Callable[[Any], bool] = False, most: float = inf) -> None:
         self.nodes: list[Traced] = []
-        self._most = most
-        self._known: dict[tuple[Any, ...], Traced] = {}
+        self._max_loop_steps = most
+        self._nodes_by_key: dict[tuple[Any, ...], Traced] = {}
         self.guards: set[Traced] = set()
         """conditions of :func:`.branch`"""
         self.loops, self.recording = loops, False
@@ -119,12 +119,12 @@ class Graph:
             The only node of this expression.
         """
         key = (op, *args)
-        known = self._known.get(key)
+        known = self._nodes_by_key.get(key)
         if known is None:
             index = len(self.nodes)
-            if index >= self._most:
+            if index >= self._max_loop_steps:
                 raise TooLong(f"{index:,}")
-            known = self._known[key] = Traced(self, op, args, index)
+            known = self._nodes_by_key[key] = Traced(self, op, args, index)
             self.nodes.append(known)
         return known
 
@@ -138,7 +138,7 @@ class Graph:
         Returns:
             Node, or None.
         """
-        return self._known.get((op, *args))
+        return self._nodes_by_key.get((op, *args))
 
     def needed(self, outputs: Iterable[Any]) -> list[Traced]:
         """Nodes that ``outputs`` depend on, operands first.
@@ -150,7 +150,7 @@ class Graph:
             Nodes, operands first.
         """
         wanted = bytearray(len(self.nodes))
-        for x in _flat(outputs):
+        for x in _flatten_scalars(outputs):
             if isinstance(x, Traced):
                 wanted[x.index] = True
         for node in reversed(self.nodes):  # every user of a node comes after it
@@ -193,19 +193,19 @@ class Graph:
             if node.op == "input":
                 known[node] = values[node.args[0]]
             elif node.op == "loop":
-                known[node] = node.args[0].passes(node, known)  # a `loops.LoopBody`
+                known[node] = node.args[0].iterations(node, known)  # a `loops.LoopBody`
             elif node.op == "part":
                 known[node] = known[node.args[0]][node.args[2]][node.args[1]]
             else:
                 operands = (known[a] if isinstance(a, Traced) else a for a in node.args)
                 known[node] = OPERATIONS[node.op].evaluate(*operands)
-        return [known[x] if isinstance(x, Traced) else x for x in _flat(outputs)]
+        return [known[x] if isinstance(x, Traced) else x for x in _flatten_scalars(outputs)]
 
 
-def _flat(outputs: Iterable[Any]) -> list[Any]:
+def _flatten_scalars(outputs: Iterable[Any]) -> list[Any]:
     """The scalars in a nest of lists and arrays, in order."""
     if isinstance(outputs, np.ndarray):
         return list(outputs.flat)
     if isinstance(outputs, (list, tuple)):
-        return [x for item in outputs for x in _flat(item)]
+        return [x for item in outputs for x in _flatten_scalars(item)]
     return [outputs]

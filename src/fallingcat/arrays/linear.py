@@ -85,7 +85,7 @@ def solve_tree(a: Matrix, b: Vector | Matrix, parents: Sequence[int]) -> Vector 
     """
     if (is_numeric(a) and is_numeric(b)) or jax_numpy(a, b) is not None:
         return solve(a, b)
-    root = factored(a, parents)
+    root = factor_tree(a, parents)
     if b.ndim == 1:
         return root.solve(b)
     return stack(map_each(root.solve, list(b.T)), axis=1) if b.size else b
@@ -99,7 +99,7 @@ class TreeFactors(NamedTuple):
     inverses: Vector
     """``n``: ``1 / D``"""
 
-    def inward(self, x: Any) -> Any:
+    def solve_transposed(self, x: Any) -> Any:
         """Product ``L^-T x``, from tips to the root."""
         x = list(x)
         for k in reversed(range(len(x))):
@@ -107,7 +107,7 @@ class TreeFactors(NamedTuple):
                 x[i] = x[i] - factor * x[k]
         return array(x)
 
-    def outward(self, x: Any) -> Any:
+    def solve_lower(self, x: Any) -> Any:
         """Product ``L^-1 x``, from the root to tips."""
         x = list(x)
         for k in range(len(x)):
@@ -117,7 +117,9 @@ class TreeFactors(NamedTuple):
 
     def solve(self, b: Any) -> Any:
         """Product ``a^-1 b`` (n)."""
-        return self.outward([inverse * y for inverse, y in zip(self.inverses, self.inward(b), strict=True)])
+        return self.solve_lower(
+            [inverse * y for inverse, y in zip(self.inverses, self.solve_transposed(b), strict=True)]
+        )
 
     @property
     def inverse(self) -> Matrix:
@@ -152,7 +154,7 @@ def inverse_root(a: Matrix, parents: Sequence[int]) -> Matrix:
             return np.linalg.inv(np.linalg.cholesky(a)).T
         except np.linalg.LinAlgError:
             raise NumericsError(f"the {len(a)} x {len(a)} matrix of a norm is not positive definite") from None
-    root = factored(a, parents)
+    root = factor_tree(a, parents)
     rows: list[Any] = []
     # rows of L^-1 follow from those nearer to the root; scaling by D^-1/2 comes with the unit they start from
     for k, above in enumerate(root.factors):  # a = L' D L, R = L^-1 D^-1/2
@@ -161,7 +163,7 @@ def inverse_root(a: Matrix, parents: Sequence[int]) -> Matrix:
     return stack(rows)
 
 
-def factored(a: Matrix, parents: Sequence[int]) -> TreeFactors:
+def factor_tree(a: Matrix, parents: Sequence[int]) -> TreeFactors:
     """Factors of ``a`` as in :func:`solve_tree`, from the tips inwards.
 
     Args:
@@ -173,8 +175,8 @@ def factored(a: Matrix, parents: Sequence[int]) -> TreeFactors:
 
     Example:
         >>> a = np.array([[3.0, 1.0, 1.0], [1.0, 2.0, 0.0], [1.0, 0.0, 1.0]])
-        >>> root = factored(a, [-1, 0, 0])
-        >>> root.outward(root.inverses * root.inward(a @ np.array([1.0, 2.0, 3.0]))).round(12)
+        >>> root = factor_tree(a, [-1, 0, 0])
+        >>> root.solve_lower(root.inverses * root.solve_transposed(a @ np.array([1.0, 2.0, 3.0]))).round(12)
         array([1., 2., 3.])
     """
     a = np.array(a, dtype=object)

@@ -9,9 +9,9 @@ from .traced import Traced
 
 
 class LoopBody:
-    """Body of a loop over ``count`` things: ``outputs`` of ``symbols`` and of numbers that are ``shared``."""
+    """Body of a loop over ``count`` things: ``outputs`` of ``symbols`` and of ``shared_nodes``."""
 
-    __slots__ = ("count", "nodes", "outputs", "shared", "symbols")
+    __slots__ = ("count", "nodes", "outputs", "shared_nodes", "symbols")
 
     def __init__(self, symbols: list[Traced], outputs: list[Any], count: int) -> None:
         self.symbols, self.outputs, self.count = symbols, outputs, count
@@ -23,9 +23,9 @@ class LoopBody:
                 inside.add(node)
                 self.nodes.append(node)
         used = {a for node in self.nodes for a in node.args if isinstance(a, Traced)}
-        self.shared = sorted(used - inside, key=lambda node: node.index)
+        self.shared_nodes = sorted(used - inside, key=lambda node: node.index)
 
-    def passes(self, loop: Traced, known: dict[Any, Any]) -> list[list[Any]]:
+    def iterations(self, loop: Traced, known: dict[Any, Any]) -> list[list[Any]]:
         """Numbers that the outputs take for each thing, from those of the other nodes."""
         out = []
         for column in zip(*rows_of(loop), strict=True):
@@ -37,26 +37,26 @@ class LoopBody:
 
 
 class RepeatBody(LoopBody):
-    """Body of a loop that changes ``symbols`` again and again, ``most`` times at most.
+    """Body of a loop that changes ``symbols`` again and again, ``max_steps`` times at most.
 
     ``outputs`` are what they become, and a last number that is positive when they have arrived.
     """
 
-    __slots__ = ("most", "sooner")
+    __slots__ = ("max_steps", "sooner")
 
     def __init__(self, symbols: list[Traced], exits: list[list[Any]], most: int) -> None:
         *self.sooner, outputs = exits
         """outputs of earlier exits, valid if all states have arrived there: the rest is then skipped"""
         super().__init__(symbols, outputs, 1)
-        self.most = most
+        self.max_steps = most
         inside = {*symbols, *self.nodes}
         passed_on = {x for x in outputs if isinstance(x, Traced) and x not in inside}
-        self.shared = sorted({*self.shared, *passed_on}, key=lambda node: node.index)
+        self.shared_nodes = sorted({*self.shared_nodes, *passed_on}, key=lambda node: node.index)
 
-    def passes(self, loop: Traced, known: dict[Any, Any]) -> list[list[Any]]:
+    def iterations(self, loop: Traced, known: dict[Any, Any]) -> list[list[Any]]:
         """Numbers at the end, in the only pass."""
         x = [known.get(row[0], row[0]) for row in rows_of(loop)]
-        for _ in range(self.most):
+        for _ in range(self.max_steps):
             local = dict(zip(self.symbols, x, strict=True))
             for node in self.nodes:
                 local[node] = OPERATIONS[node.op].evaluate(*(local.get(a, known.get(a, a)) for a in node.args))
@@ -87,5 +87,5 @@ def repeats(body: LoopBody) -> bool:
 def rows_of(loop: Traced) -> list[tuple[Any, ...]]:
     """Operands that differ between the things of a loop: for each symbol a number for each of them."""
     body: LoopBody = loop.args[0]
-    flat, n = loop.args[1 + len(body.shared) :], body.count
+    flat, n = loop.args[1 + len(body.shared_nodes) :], body.count
     return [flat[r * n : (r + 1) * n] for r in range(len(body.symbols))]

@@ -53,7 +53,7 @@ def map_each(function: Callable[..., Any], *things: Iterable[Any]) -> list[Any]:
     numbers: list[list[Any]] = []
     for k, xs in enumerate(columns):
         numbers.append([])
-        forms.setdefault(_flatten(xs, numbers[-1]), []).append(k)
+        forms.setdefault(_append_numbers(xs, numbers[-1]), []).append(k)
     results: list[Any] = [None] * len(columns)
     for form, members in forms.items():
         if len(members) < MIN_LOOP_SIZE:
@@ -99,7 +99,7 @@ def _column_loop(graph: Graph, function: Callable[..., Any], form: Any, columns:
     finally:
         graph.recording = False
     made: list[Any] = []
-    shape = _flatten(result, made)
+    shape = _append_numbers(result, made)
     body = LoopBody([*rows], made, len(columns))
     conditions = any(isinstance(x, Traced) and x.op in CONDITIONS for row in (made, *rows.values()) for x in row)
     if conditions or not graph.keeps(body):  # conditions are no numbers
@@ -126,7 +126,7 @@ def _symbols(graph: Graph, columns: list[list[Any]]) -> tuple[list[Any], dict[Tr
 
 def _pass_results(graph: Graph, body: LoopBody, made: list[Any], rows: list[tuple[Any, ...]]) -> list[list[Any]]:
     """The results of each pass: numbers that are passed on, and parts of one loop where there is something to do."""
-    loop = graph.node("loop", body, *body.shared, *(x for row in rows for x in row)) if body.nodes else None
+    loop = graph.node("loop", body, *body.shared_nodes, *(x for row in rows for x in row)) if body.nodes else None
     inner, place = set(body.nodes), {symbol: r for r, symbol in enumerate(body.symbols)}
     output = {x: r for r, x in reversed([*enumerate(made)]) if x in inner}  # equal ones are one
 
@@ -152,13 +152,13 @@ def _graph(x: Any) -> Graph | None:
     return None
 
 
-def _flatten(x: Any, numbers: list[Any]) -> Any:
+def _append_numbers(x: Any, numbers: list[Any]) -> Any:
     """Appends the numbers in ``x``; returns how to build it again, the same for things of one form."""
     if isinstance(x, np.ndarray):
         numbers.extend(e if isinstance(e, Traced) else float(e) for e in x.flat)
         return Leaf(x.shape)
     if isinstance(x, (tuple, list)):
-        return (type(x), tuple(_flatten(part, numbers) for part in x))
+        return (type(x), tuple(_append_numbers(part, numbers) for part in x))
     numbers.append(x if isinstance(x, Traced) else float(x))
     return Leaf(None)
 

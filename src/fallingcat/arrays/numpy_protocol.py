@@ -21,7 +21,7 @@ import numpy as np
 
 from . import composed, elementwise
 from .building import array, is_numeric
-from .traced import _BUILD, _EQUAL, _STEPS, TracedValueError
+from .traced import _BUILD, _EQUALITY_ADVICE, _STEPS, TracedValueError
 
 
 class Expressions(np.ndarray):
@@ -110,8 +110,8 @@ def _holds_expressions(x: Any) -> bool:
     return any(map(_holds_expressions, x)) if isinstance(x, (list, tuple)) else isinstance(x, Expressions)
 
 
-def _equal(a: Any, b: Any) -> Any:
-    raise TracedValueError(f"whether expressions are equal is not known yet: {_EQUAL}")
+def _refuse_equality(a: Any, b: Any) -> Any:
+    raise TracedValueError(f"whether expressions are equal is not known yet: {_EQUALITY_ADVICE}")
 
 
 def _clip(x: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
@@ -158,8 +158,8 @@ UFUNCS: Final[dict[str, Callable[..., Any]]] = {
     "less_equal": elementwise.less_equal,
     "greater": lambda a, b: elementwise.less(b, a),
     "greater_equal": lambda a, b: elementwise.less_equal(b, a),
-    "equal": _equal,
-    "not_equal": _equal,
+    "equal": _refuse_equality,
+    "not_equal": _refuse_equality,
     "logical_and": np.bitwise_and,
     "logical_or": np.bitwise_or,
     "logical_not": np.invert,

@@ -25,14 +25,14 @@ def numbers_only(why: str) -> Callable[[F], F]:
         ('it compares with a tolerance', None)
     """
 
-    def declared(function: F) -> F:
+    def decorator(function: F) -> F:
         function.numbers_only = why  # type: ignore[attr-defined]
         return function
 
-    return declared
+    return decorator
 
 
-def takes(**sizes: str) -> Callable[[F], F]:
+def argument_sizes(**sizes: str) -> Callable[[F], F]:
     """Declare the lengths of the further arguments of a function of model and state, by attributes of the model.
 
     Args:
@@ -42,22 +42,22 @@ def takes(**sizes: str) -> Callable[[F], F]:
         Decorator.
 
     Example:
-        >>> @takes(torques="n")
+        >>> @argument_sizes(torques="n")
         ... def power(model, state, torques):
         ...     return torques @ state.rates
         >>> sizes_of(power)
         {'torques': 'n'}
     """
 
-    def declared(function: F) -> F:
-        function.takes = sizes  # type: ignore[attr-defined]
+    def decorator(function: F) -> F:
+        function.argument_sizes = sizes  # type: ignore[attr-defined]
         return function
 
-    return declared
+    return decorator
 
 
 def sizes_of(function: Callable[..., Any]) -> dict[str, str]:
-    """Lengths that :func:`takes` declared, empty for other functions.
+    """Lengths that :func:`argument_sizes` declared, empty for other functions.
 
     Args:
         function: Function of model, state and further arguments.
@@ -69,7 +69,7 @@ def sizes_of(function: Callable[..., Any]) -> dict[str, str]:
         >>> sizes_of(abs)
         {}
     """
-    return dict(getattr(function, "takes", {}))
+    return dict(getattr(function, "argument_sizes", {}))
 
 
 def why_numbers_only(function: Callable[..., Any]) -> str | None:

@@ -14,7 +14,7 @@ from .traced import Traced
 from .types import Matrix, Rotation, Scalar, Vector
 
 
-def half(matrix: Matrix) -> Matrix:
+def upper_triangle(matrix: Matrix) -> Matrix:
     """Upper triangle of a matrix of expressions, which :func:`mirror` and :func:`skew_mirror` complete.
 
     Args:
@@ -25,7 +25,7 @@ def half(matrix: Matrix) -> Matrix:
 
     Example:
         >>> from fallingcat.arrays import Graph
-        >>> half(Graph().inputs("m", 4).reshape(2, 2))
+        >>> upper_triangle(Graph().inputs("m", 4).reshape(2, 2))
         array([[m0, m1],
                [0.0, m3]], dtype=object)
     """
@@ -108,7 +108,7 @@ class Turn(NamedTuple):
     signs: list[float]
 
 
-def turned(R: Rotation, M: Matrix) -> Matrix:
+def rotate_matrix(R: Rotation, M: Matrix) -> Matrix:
     """Product ``R M R'`` (3x3).
 
     The part of ``M`` across the axis turns by twice the angle: with ``D = M_aa - M_bb``, ``E = M_ab + M_ba`` and
@@ -125,7 +125,8 @@ def turned(R: Rotation, M: Matrix) -> Matrix:
         ``3 x 3`` matrix.
 
     Example:
-        >>> turned(np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]), np.diag([1.0, 2.0, 3.0])).diagonal()
+        >>> quarter_turn = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+        >>> rotate_matrix(quarter_turn, np.diag([1.0, 2.0, 3.0])).diagonal()
         array([2., 1., 3.])
     """
     turn = _turn(R)

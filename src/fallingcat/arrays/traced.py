@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Number = Union[float, "Traced"]
 
 _BRANCH = "write where(x > 0, a, b), (c) & (d), np.minimum, np.maximum or np.clip instead of if, and, min, max"
-_EQUAL = "write where(abs(x - y) < tolerance, a, b) instead of =="
+_EQUALITY_ADVICE = "write where(abs(x - y) < tolerance, a, b) instead of =="
 _BUILD = (
     "write tau = np.zeros_like(state.rates); tau[0] = x, or array([x, 0.0]) of fallingcat.arrays, instead of "
     "tau = np.zeros(n), and np.sin, ... instead of math.sin"
@@ -118,7 +118,7 @@ class Traced:
                 f"traced numbers have whole and half powers: write exp(p * log(x)), not x**{exponent!r}"
             )
         if halves % 2:
-            return _apply("sqrt", self) * self ** ((halves - 1) // 2)
+            return _apply_operation("sqrt", self) * self ** ((halves - 1) // 2)
         exponent = int(exponent)
         if exponent < 0:
             return 1.0 / self**-exponent
@@ -129,7 +129,7 @@ class Traced:
         return result
 
     def __rpow__(self, base: Scalar) -> Scalar:
-        return _apply("exp", math.log(base) * self)
+        return _apply_operation("exp", math.log(base) * self)
 
     def __mod__(self, other: Scalar) -> Scalar:
         raise TracedValueError(
@@ -154,23 +154,31 @@ class Traced:
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, _NUMBERS):
-            raise TracedValueError(f"whether {self!r} equals {other!r} is not known yet: {_EQUAL}")
+            raise TracedValueError(f"whether {self!r} equals {other!r} is not known yet: {_EQUALITY_ADVICE}")
         return self is other
 
     __hash__ = object.__hash__
 
     def __and__(self, other: Scalar) -> Scalar:
-        return NotImplemented if isinstance(other, np.ndarray) else _holds(select(self, select(other, 1.0, 0.0), 0.0))
+        return (
+            NotImplemented
+            if isinstance(other, np.ndarray)
+            else _condition_of(select(self, select(other, 1.0, 0.0), 0.0))
+        )
 
     __rand__ = __and__
 
     def __or__(self, other: Scalar) -> Scalar:
-        return NotImplemented if isinstance(other, np.ndarray) else _holds(select(self, 1.0, select(other, 1.0, 0.0)))
+        return (
+            NotImplemented
+            if isinstance(other, np.ndarray)
+            else _condition_of(select(self, 1.0, select(other, 1.0, 0.0)))
+        )
 
     __ror__ = __or__
 
     def __invert__(self) -> Any:
-        return _holds(select(self, 0.0, 1.0))
+        return _condition_of(select(self, 0.0, 1.0))
 
     # what only a number can give
     def __bool__(self) -> bool:
@@ -314,15 +322,15 @@ def __getattr__(name: str) -> Any:
     """A function of the table, on operands of which one at least is traced."""
     if name not in FUNCTIONS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return partial(_apply, name)
+    return partial(_apply_operation, name)
 
 
-def _apply(name: str, *xs: Any) -> Number:
+def _apply_operation(name: str, *xs: Any) -> Number:
     xs = tuple(_operand(x) for x in xs)
     if name == "sin" and xs[0].op == "neg":
-        return _neg(_apply("sin", xs[0].args[0]))
+        return _neg(_apply_operation("sin", xs[0].args[0]))
     if name == "cos" and xs[0].op == "neg":
-        return _apply("cos", xs[0].args[0])
+        return _apply_operation("cos", xs[0].args[0])
     return _graph(*xs).node(name, *xs)
 
 
@@ -355,7 +363,7 @@ def select(condition: Any, a: Any, b: Any) -> Any:
     return condition.graph.node("select", condition, a, b)
 
 
-def _holds(number: Any) -> Any:
+def _condition_of(number: Any) -> Any:
     """Condition of which ``number`` is the 1 or 0."""
     return less(0.5, number) if isinstance(number, Traced) else number > 0.5
 

@@ -28,9 +28,9 @@ class TreeElimination:
     """
 
     def __init__(self, a: Matrix, parents: Sequence[int]) -> None:
-        self._a, self._above = a, list[list[int]]()
+        self._a, self._ancestors = a, list[list[int]]()
         for parent in parents:
-            self._above.append([parent, *self._above[parent]] if parent >= 0 else [])
+            self._ancestors.append([parent, *self._ancestors[parent]] if parent >= 0 else [])
         if is_numeric(a) or jax_numpy(a) is not None:
             return
         rows = self._rows = np.array(a, dtype=object)
@@ -38,10 +38,10 @@ class TreeElimination:
         self._factors: list[list[Any]] = [[] for _ in parents]
         for k in reversed(range(len(parents))):
             inverse = self._inverses[k] = 1.0 / rows[k, k]
-            for i in self._above[k]:
+            for i in self._ancestors[k]:
                 factor = rows[i, k] * inverse
                 # both triangles: the matrix is not symmetric, though its zeros are
-                for j in self._above[k]:
+                for j in self._ancestors[k]:
                     rows[i, j] = rows[i, j] - factor * rows[k, j]
                 self._factors[k].append(factor)
 
@@ -56,9 +56,9 @@ class TreeElimination:
     def _column(self, b: Vector) -> Vector:
         x = list(b)
         for k in reversed(range(len(x))):
-            for i, factor in zip(self._above[k], self._factors[k], strict=True):
+            for i, factor in zip(self._ancestors[k], self._factors[k], strict=True):
                 x[i] = x[i] - factor * x[k]
         for k, inverse in enumerate(self._inverses):
-            above = sum((self._rows[k, i] * x[i] for i in reversed(self._above[k])), start=0.0)
+            above = sum((self._rows[k, i] * x[i] for i in reversed(self._ancestors[k])), start=0.0)
             x[k] = (x[k] - above) * inverse
         return array(x)

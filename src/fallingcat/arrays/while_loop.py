@@ -17,7 +17,7 @@ from .types import Vector
 MAX_UNROLLED = 16
 """Rounds of a loop that are written one after the other where numbers have no loops: CasADi, C, derivatives."""
 
-Found = tuple[Any, Any]
+IterateAndFlag = tuple[Any, Any]
 """``x`` (k), and a number that is positive if it has arrived."""
 
 
@@ -26,7 +26,10 @@ class TooManyRounds(ModelError):
 
 
 def while_loop(
-    step: Callable[[Any], Found | Iterator[Found]], start: Vector, most: int, unrolled: int | None = None
+    step: Callable[[Any], IterateAndFlag | Iterator[IterateAndFlag]],
+    start: Vector,
+    most: int,
+    unrolled: int | None = None,
 ) -> Vector:
     """Iterate ``x, arrived = step(x)`` from ``start`` until ``arrived > 0``, ``most`` times at most.
 
@@ -64,7 +67,7 @@ def while_loop(
         graph.recording = False
     if not graph.keeps(body):
         raise ModelError("what is repeated until it has arrived runs on this processor or a GPU alone")
-    loop = graph.node("loop", body, *body.shared, *start)
+    loop = graph.node("loop", body, *body.shared_nodes, *start)
     return array([graph.node("part", loop, i, 0) for i in range(len(start))])
 
 
@@ -74,12 +77,12 @@ def loops_here(x: Any) -> bool:
     return graph is not None and not graph.recording and (graph.loops is True or graph.loops is repeats)
 
 
-def _pairs(step: Callable[[Any], Found | Iterator[Found]], x: Any) -> Iterator[Found]:
+def _pairs(step: Callable[[Any], IterateAndFlag | Iterator[IterateAndFlag]], x: Any) -> Iterator[IterateAndFlag]:
     made = step(x)
     return iter([made]) if isinstance(made, tuple) else made
 
 
-def _exits(pairs: Iterator[Found]) -> list[list[Any]]:
+def _exits(pairs: Iterator[IterateAndFlag]) -> list[list[Any]]:
     """Points where a round may end: each time all numbers, those of the first pair that has arrived, and if one has."""
     exits: list[list[Any]] = []
     for x, arrived in pairs:
@@ -91,7 +94,7 @@ def _exits(pairs: Iterator[Found]) -> list[list[Any]]:
     return exits
 
 
-def _loop_rounds(step: Callable[[Any], Found | Iterator[Found]], x: Any, most: int) -> Any:
+def _loop_rounds(step: Callable[[Any], IterateAndFlag | Iterator[IterateAndFlag]], x: Any, most: int) -> Any:
     for _ in range(most):
         for found, arrived in _pairs(step, x):
             if arrived > 0.0:
@@ -100,7 +103,9 @@ def _loop_rounds(step: Callable[[Any], Found | Iterator[Found]], x: Any, most: i
     return x
 
 
-def _unrolled_rounds(step: Callable[[Any], Found | Iterator[Found]], x: Any, most: int, enough: int | None) -> Any:
+def _unrolled_rounds(
+    step: Callable[[Any], IterateAndFlag | Iterator[IterateAndFlag]], x: Any, most: int, enough: int | None
+) -> Any:
     """Unrolled rounds, all or as many as are ``enough``: those after the last one change nothing."""
     if most > MAX_UNROLLED and enough is None:
         rule = f"what is repeated up to {most} times runs on this processor or a GPU alone"

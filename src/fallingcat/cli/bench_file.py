@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .app import SCHEMA, Json, app, errors_in_one_line
-from .reading import Reading, model_of, reads_a_robot
-from .text import on_screen, shown, table
+from .reading import Reading, model_of, with_reading_options
+from .text import escape_markup, on_screen, table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @app.command()
-@reads_a_robot
+@with_reading_options
 def bench(
     file: Annotated[
         str | None, typer.Argument(metavar="[FILE]", help="Robot file; default: a humanoid.", show_default=False)
@@ -70,7 +70,7 @@ def _bench_report(model: Model, batch: int, rounds: int, rows: list[Row]) -> dic
 def _print(console: Console, model: Model, batch: int, rounds: int, rows: list[Row]) -> None:
     names = list(dict.fromkeys(name for row in rows for name in row.times))
     heads = {"kernel": "kernel", "batch": "in a batch", "numpy": "NumPy"}
-    console.print(shown(f"{model.name}: {model.nv} degrees of freedom; us for each state, median of {rounds}"))
+    console.print(escape_markup(f"{model.name}: {model.nv} degrees of freedom; us for each state, median of {rounds}"))
     out = table("function")
     for head in ("operations", *(heads.get(name, name) for name in names)):
         out.add_column(head, justify="right", no_wrap=True)
@@ -78,10 +78,10 @@ def _print(console: Console, model: Model, batch: int, rounds: int, rows: list[R
         times = [_microseconds(row.times[name].median) if name in row.times else "-" for name in names]
         out.add_row(row.function, f"{row.operations:,}", *times)
     console.print(out)
-    console.print(shown(f"One core; batches of {batch:,}, from plain arrays."))
+    console.print(escape_markup(f"One core; batches of {batch:,}, from plain arrays."))
     missing = [peer for peer in ("Pinocchio", "MuJoCo") if peer not in names]
     if missing:
-        console.print(shown(f"Not installed, or unable to read the robot: {', '.join(missing)}."))
+        console.print(escape_markup(f"Not installed, or unable to read the robot: {', '.join(missing)}."))
 
 
 def _microseconds(t: float) -> str:

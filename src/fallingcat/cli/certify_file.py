@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .app import SCHEMA, File, Json, app, errors_in_one_line
-from .reading import Reading, reads_a_robot
-from .text import count, on_screen, plain, shown, summary, table
+from .reading import Reading, with_reading_options
+from .text import count, escape_markup, on_screen, plain, summary, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +29,7 @@ SECONDS_EACH = 1e-3
 
 
 @app.command()
-@reads_a_robot
+@with_reading_options
 def certify(
     file: File,
     as_json: Json = False,
@@ -131,7 +131,7 @@ def _print_all(console: Console, model: Model, file: str, states: int, found: Se
         for certificate, check in failed:
             line = f"  {certificate.formulation}, {certificate.factorization}: {check.name}"
             why = check.reason or f"{check.residual:.1e} ({check.meaning})"
-            console.print(shown(f"{line}, {why}"))
+            console.print(escape_markup(f"{line}, {why}"))
 
 
 def _print_formulation(console: Console, certificates: Sequence[Certificate]) -> None:
@@ -143,7 +143,9 @@ def _print_formulation(console: Console, certificates: Sequence[Certificate]) ->
         out.add_column("meaning", no_wrap=True)
     for checks in zip(*(certificate.checks for certificate in certificates), strict=True):
         row = [_cell(check) for check in checks]
-        out.add_row(shown(checks[0].name), *row, *([shown(checks[0].meaning)] if len(checks) == 1 else []))
+        out.add_row(
+            escape_markup(checks[0].name), *row, *([escape_markup(checks[0].meaning)] if len(checks) == 1 else [])
+        )
     console.print()
     console.print(out)
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import ModelError
-from ..progress import telling
+from ..progress import report_progress
 from .app import File, app, errors_in_one_line
-from .reading import Reading, model_of, reads_a_robot
+from .reading import Reading, model_of, with_reading_options
 from .text import plain
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @app.command()
-@reads_a_robot
+@with_reading_options
 def derive(
     file: File,
     what: Annotated[
@@ -65,7 +65,7 @@ def derive(
 
 def _text(d: Derivation, names: tuple[str, ...], format: str) -> str:
     """Text of the equations, with progress messages."""
-    with telling(f"deriving {', '.join(names)}") as progress:
+    with report_progress(f"deriving {', '.join(names)}") as progress:
         for i, name in enumerate(names):
             d.named(name)
             if progress is not None:

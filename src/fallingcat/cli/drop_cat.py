@@ -15,7 +15,7 @@ import typer
 from ..errors import FallingCatError
 from .app import Json, app, errors_in_one_line
 from .reading import model_of
-from .text import on_screen, open_page, shown
+from .text import escape_markup, on_screen, open_page
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -141,9 +141,9 @@ def _print(console: Console, fall: Drop, result: dict[str, Any]) -> None:
         ("fall", f"{fall.trajectory.times[-1]:.3f} s", f"{fall.fallen:.2f} m down"),
         ("time to plan", f"{fall.planning:.2f} s", f"{result['seconds']:.1f} s in all"),
     ):
-        out.add_row(*map(shown, row))
+        out.add_row(*map(escape_markup, row))
     console.print(out)
-    console.print(shown(f"\n{result['page']}"), soft_wrap=True)
+    console.print(escape_markup(f"\n{result['page']}"), soft_wrap=True)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import typer
 
 from ..errors import ModelError, nearest_name_hint
 from .app import File, app, errors_in_one_line
-from .reading import Reading, model_of, reads_a_robot
+from .reading import Reading, model_of, with_reading_options
 from .text import plain
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ TARGETS_WITHOUT_TEXT: Final = ("casadi", "jax")
 
 
 @app.command()
-@reads_a_robot
+@with_reading_options
 def export(
     file: File,
     out: Annotated[str, typer.Option(metavar="DIR", help="Output folder; created if missing.")],
@@ -51,12 +51,12 @@ def export(
                 raise ModelError("a controller is exported as C, without --option")
             paths = controller_exported(model, controller, out, dtype)
         else:
-            paths = exported(model, str(function), out, target, dtype, option or [])
+            paths = export_files(model, str(function), out, target, dtype, option or [])
         for path in paths:
             typer.echo(plain(path))
 
 
-def exported(model: Model, function: str, out: str, target: str, dtype: str, options: list[str]) -> list[str]:
+def export_files(model: Model, function: str, out: str, target: str, dtype: str, options: list[str]) -> list[str]:
     """Paths of the files, after they are written."""
     from pathlib import Path
 

@@ -12,8 +12,8 @@ import typer
 from ..errors import FallingCatError, how_to_get
 from .app import File, Json, app, errors_in_one_line
 from .drop_cat import NoOpen, write_page
-from .reading import Reading, model_of, reads_a_robot
-from .text import on_screen, open_page, shown, summary, table
+from .reading import Reading, model_of, with_reading_options
+from .text import escape_markup, on_screen, open_page, summary, table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @app.command()
-@reads_a_robot
+@with_reading_options
 def gait(
     file: File,
     joints: Annotated[tuple[str, str], typer.Option("--joints", metavar="A B", help="The two joints that move.")],
@@ -100,13 +100,13 @@ def _print(console: Console, found: Survey, file: str, page: str | None) -> None
     for title in header[1:]:
         out.add_column(title, justify="right", no_wrap=True)
     for row in found.rows():
-        out.add_row(*map(shown, row))
+        out.add_row(*map(escape_markup, row))
     console.print()
     console.print(out)
     console.print(f"\nexact displacement of one cycle (m, deg), estimate of {name} from its curvature,")
     console.print("and the angle (for lengths, the way) between the ends of both")
     if page is not None:
-        console.print(shown(page), soft_wrap=True)
+        console.print(escape_markup(page), soft_wrap=True)
 
 
 def _displacement_text(row: Cycle, found: Survey) -> str:

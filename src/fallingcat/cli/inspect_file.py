@@ -12,9 +12,9 @@ import typer
 
 from ..model.summary import base_text
 from .app import SCHEMA, File, Json, app, errors_in_one_line, on_the_command_line
-from .quantities import direction, limit, moment, numbers, short
-from .reading import Reading, reads_a_robot
-from .text import count, on_screen, plain, shown, summary, table
+from .quantities import direction, format_short, limit, moment, numbers
+from .reading import Reading, with_reading_options
+from .text import count, escape_markup, on_screen, plain, summary, table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,7 +33,7 @@ MAX_WARNINGS: Final = 10
 
 
 @app.command()
-@reads_a_robot
+@with_reading_options
 def inspect(
     file: File,
     as_json: Json = False,
@@ -230,7 +230,7 @@ def _link_table() -> Table:
 def _link_row(name: str, body: Body) -> list[str]:
     if body.mass == 0.0 and not body.inertia.any():
         return [name, "0", "", ""]
-    center = " ".join(f"{short(x):>6}" for x in body.center)
+    center = " ".join(f"{format_short(x):>6}" for x in body.center)
     return [name, f"{body.mass:.4g}", center, " ".join(f"{moment(x):>7}" for x in body.principal_inertia)]
 
 
@@ -274,7 +274,7 @@ _OPTIONAL_COLUMNS: Final[dict[str, Callable[[Joint], str]]] = {
 
 def _print_rows(console: Console, table: Table, rows: Sequence[Sequence[str]], most: int | None, what: str) -> None:
     for row in rows[:most]:
-        table.add_row(*map(shown, row))
+        table.add_row(*map(escape_markup, row))
     console.print()
     console.print(table)
     _print_omitted(console, len(rows), most, what)
@@ -290,7 +290,7 @@ def _print_frames(console: Console, model: Model, most: int | None) -> None:
     out = table("link")
     out.add_column("frames on it", overflow="fold")
     for link, names in on.items():
-        out.add_row(shown(link), shown(", ".join(names)))
+        out.add_row(escape_markup(link), escape_markup(", ".join(names)))
     console.print()
     console.print(out)
     _print_omitted(console, len(model.frames), most, "frames")
@@ -319,14 +319,14 @@ def _print_use(console: Console, model: Model, ignored: Mapping[str, int]) -> No
     if seen or touch:
         rows.append(("shapes", f"{seen} links drawn on pages, {touch} for fc.contact.collision_points and feet"))
     if 1 < touch <= MAX_SHAPED:
-        rows.append(("", _pushing(model)))
+        rows.append(("", _self_contact_text(model)))
     rows += [("ignored", f"{times:,} x {what}") for what, times in ignored.items()]
     console.print("\nuse", style="bold")
     for use, text in rows:
-        console.print(Padding(shown(f"{use:9}{text}"), (0, 0, 0, 2)))
+        console.print(Padding(escape_markup(f"{use:9}{text}"), (0, 0, 0, 2)))
 
 
-def _pushing(model: Model) -> str:
+def _self_contact_text(model: Model) -> str:
     """Text about the pairs of :class:`fallingcat.control.SelfContact`."""
     from ..contact import pushing_pairs
 
@@ -352,7 +352,7 @@ def _print_warnings(console: Console, texts: Sequence[str], everything: bool) ->
     from rich.padding import Padding
 
     for text in texts[:most]:
-        console.print(Padding(shown(on_the_command_line(text)), (0, 0, 0, 2)))
+        console.print(Padding(escape_markup(on_the_command_line(text)), (0, 0, 0, 2)))
     _print_omitted(console, len(texts), most, "warnings")
 
 
@@ -366,9 +366,9 @@ def _print_checks(console: Console, model: Model) -> None:
 
     console.print("\nchecks", style="bold")
     for rule, problems in checks(model):
-        console.print(shown(f"  {'ok  ' if not problems else 'note'}  {rule}"))
+        console.print(escape_markup(f"  {'ok  ' if not problems else 'note'}  {rule}"))
         for problem in problems[:3]:
-            console.print(Padding(shown(problem), (0, 0, 0, 8)))
+            console.print(Padding(escape_markup(problem), (0, 0, 0, 8)))
         if len(problems) > 3:
             console.print(f"        ... and {len(problems) - 3:,} more")
 

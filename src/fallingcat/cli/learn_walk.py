@@ -13,7 +13,7 @@ from ..errors import FallingCatError, Interrupted
 from .app import Json, app, errors_in_one_line
 from .drop_cat import NoOpen, write_page
 from .reading import model_of
-from .text import on_screen, open_page, plain, shown, summary
+from .text import escape_markup, on_screen, open_page, plain, summary
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -187,4 +187,4 @@ def _print(console: Console, rows: dict[str, Any]) -> None:
     }
     about |= {name: f"{x:.3g}" for name, x in rows.items() if "error (" in name}
     summary(console, about)
-    console.print(shown(f"\n{rows['page']}"), soft_wrap=True)
+    console.print(escape_markup(f"\n{rows['page']}"), soft_wrap=True)

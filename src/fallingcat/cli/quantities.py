@@ -12,7 +12,7 @@ def numbers(values: Any, form: str) -> str:
     return " ".join(f"{float(x) + 0.0:{form}}" for x in values)
 
 
-def short(x: float) -> str:
+def format_short(x: float) -> str:
     """Number with three decimals where they are significant, at most six characters for lengths in meters."""
     if x == 0.0:
         return "0"

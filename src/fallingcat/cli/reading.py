@@ -78,20 +78,20 @@ OPTIONS: Final[dict[str, tuple[Any, str | None]]] = {
 """Type and default of each option, as ``--help`` lists them."""
 
 
-def reads_a_robot(command: Callable[..., None]) -> Callable[..., None]:
+def with_reading_options(command: Callable[..., None]) -> Callable[..., None]:
     """Command with :data:`OPTIONS` in the place of its argument ``reading``."""
     signature, P = inspect.signature(command, eval_str=True), inspect.Parameter
     options = [P(name, P.KEYWORD_ONLY, default=default, annotation=kind) for name, (kind, default) in OPTIONS.items()]
     places = [options if name == "reading" else [own] for name, own in signature.parameters.items()]
 
     @functools.wraps(command)
-    def whole(**given: Any) -> None:
+    def wrapper(**given: Any) -> None:
         reading = {name: given.pop(name) for name in OPTIONS}
         command(**given, reading=reading)
 
     parameters = [parameter.replace(kind=P.KEYWORD_ONLY) for place in places for parameter in place]
-    whole.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    return whole
+    wrapper.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return wrapper
 
 
 def model_of(file: str, reading: Reading) -> Model:

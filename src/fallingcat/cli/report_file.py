@@ -9,7 +9,7 @@ import typer
 
 from .app import File, Json, app, errors_in_one_line
 from .drop_cat import progress_bar, write_page
-from .reading import Reading, model_of, reads_a_robot
+from .reading import Reading, model_of, with_reading_options
 from .text import on_screen, open_page, summary
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @app.command("report")
-@reads_a_robot
+@with_reading_options
 def report_robot(
     file: File,
     states: Annotated[

@@ -10,7 +10,7 @@ import typer
 
 from .app import Json, app, errors_in_one_line
 from .drop_cat import progress_bar, write_page
-from .text import on_screen, open_page, shown, summary, table
+from .text import escape_markup, on_screen, open_page, summary, table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -57,27 +57,27 @@ def reproduce(
 
 def _print(console: Console, found: Reproduction, page: str) -> None:
     from ..studies.page import number, published_text
-    from ..studies.verdicts import JUDGED
+    from ..studies.verdicts import VERDICT_CATEGORIES
 
     out = table("study", least=18)
     for title in ("document", "numbers", "statements", "identities", "s"):
         out.add_column(title, no_wrap=True, justify="left" if title == "document" else "right")
     for study in found.studies:
         counts = (*map(str, study.counts.values()), f"{study.seconds:.1f}")
-        out.add_row(*map(shown, (study.study, study.document or "our own", *counts)))
+        out.add_row(*map(escape_markup, (study.study, study.document or "our own", *counts)))
     console.print(out)
     console.print()
     for study in found.studies:
         if study.error:
-            console.print(shown(f"{study.study}: did not run: {study.error}"))
+            console.print(escape_markup(f"{study.study}: did not run: {study.error}"))
         for row in study.rows:
             if row.holds is False:
                 console.print(
-                    shown(
+                    escape_markup(
                         f"{study.study}: {row.name}: "
                         f"published {published_text(row)}, ours {number(row.ours)} {row.unit}"
                     )
                 )
     console.print()
-    classes = {JUDGED[c]: f"{n}, {n.incomparable} not comparable" for c, n in found.counts.items()}
+    classes = {VERDICT_CATEGORIES[c]: f"{n}, {n.incomparable} not comparable" for c, n in found.counts.items()}
     summary(console, classes | {"verdicts": "all hold" if found.holds else "some do not hold", "page": page})

@@ -12,7 +12,7 @@ from ..io.diagnostics import Reader
 from ..io.toml.text import parsed
 from .app import Json, app, errors_in_one_line
 from .drop_cat import progress_bar, write_page
-from .text import on_screen, open_page, shown, summary, table
+from .text import escape_markup, on_screen, open_page, summary, table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,7 +41,7 @@ def study_list(as_json: Json = False) -> None:
             out.add_column("what", overflow="fold")
             out.add_column("figure", no_wrap=True)
             for s in found:
-                out.add_row(*map(shown, (s.name, s.table.title, s.table.figures)))
+                out.add_row(*map(escape_markup, (s.name, s.table.title, s.table.figures)))
             console.print(out)
 
         on_screen(write)
@@ -65,7 +65,7 @@ def study_run(
     with errors_in_one_line():
         from ..studies import load, run_study
 
-        wanted = load(study).with_parameters(dict(map(setting, settings or ())))
+        wanted = load(study).with_parameters(dict(map(parse_setting, settings or ())))
         with progress_bar(as_json) as progress:
             result = run_study(wanted, progress)
             if progress is not None:
@@ -79,11 +79,11 @@ def study_run(
             open_page(page)
 
 
-def setting(text: str) -> tuple[str, Any]:
+def parse_setting(text: str) -> tuple[str, Any]:
     """Name and value of a setting: a number, or else a word.
 
     Example:
-        >>> setting("K_E=8"), setting("controller=III")
+        >>> parse_setting("K_E=8"), parse_setting("controller=III")
         (('K_E', 8), ('controller', 'III'))
     """
     name, equals, value = (part.strip() for part in text.partition("="))
@@ -115,10 +115,12 @@ def _print(console: Console, result: StudyResult, page: str) -> None:
         mark = ""
         if row.remark and row.verdict != "not published":
             mark = f" [{notes.setdefault(row.remark, len(notes) + 1)}]"
-        out.add_row(*map(shown, (row.name + mark, published_text(row), number(row.ours), row.unit, verdict_text(row))))
+        out.add_row(
+            *map(escape_markup, (row.name + mark, published_text(row), number(row.ours), row.unit, verdict_text(row)))
+        )
     console.print()
     console.print(out)
     console.print()
     for note, k in notes.items():
-        console.print(shown(f"[{k}] {note}"))
-    console.print(shown(f"\n{page}"), soft_wrap=True)
+        console.print(escape_markup(f"[{k}] {note}"))
+    console.print(escape_markup(f"\n{page}"), soft_wrap=True)

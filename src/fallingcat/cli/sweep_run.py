@@ -12,7 +12,7 @@ import typer
 
 from ..errors import FallingCatError
 from .app import Json, app, errors_in_one_line
-from .study_run import setting
+from .study_run import parse_setting
 from .text import count, on_screen, plain, summary
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def sweep(
         from ..studies import load
         from ..studies import sweep as swept
 
-        wanted = load(study).with_parameters(dict(map(setting, settings or ())))
+        wanted = load(study).with_parameters(dict(map(parse_setting, settings or ())))
         with sweep_bar(wanted.name, as_json) as progress:
             found = swept(
                 wanted, dict(map(_axis, grid)), out or f"{wanted.name}.zarr", sample=sample, seed=seed, resume=resume,
@@ -108,7 +108,7 @@ def _axis(text: str) -> tuple[str, list[Any]]:
     if not (name and equals and values):
         raise FallingCatError(f"--grid must be NAME=START:STOP:COUNT or NAME=A,B,C, got {text!r}")
     if ":" not in values:
-        return name, [setting(f"{name}={value}")[1] for value in values.split(",")]
+        return name, [parse_setting(f"{name}={value}")[1] for value in values.split(",")]
     try:
         return name, linear(values)
     except FallingCatError as error:

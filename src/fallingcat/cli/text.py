@@ -22,7 +22,7 @@ MIN_TABLE_WIDTH = 40
 plain = terminal
 
 
-def shown(text: str) -> Any:
+def escape_markup(text: str) -> Any:
     """Text without markup; line breaks are ours, all other control characters are escaped."""
     from rich.text import Text
 
@@ -57,7 +57,7 @@ def summary(console: Console, rows: dict[str, str]) -> None:
     out.add_column(style="bold", no_wrap=True)
     out.add_column(overflow="fold")
     for key, text in rows.items():
-        out.add_row(key, shown(text))
+        out.add_row(key, escape_markup(text))
     console.print(out)
 
 

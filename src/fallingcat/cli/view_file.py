@@ -9,12 +9,12 @@ import typer
 
 from .app import File, app, errors_in_one_line
 from .drop_cat import NoOpen
-from .reading import Reading, model_of, reads_a_robot
+from .reading import Reading, model_of, with_reading_options
 from .text import open_page, plain
 
 
 @app.command()
-@reads_a_robot
+@with_reading_options
 def view(
     file: File,
     port: Annotated[int, typer.Option(help="Port of this computer; the next free one.")] = 8080,

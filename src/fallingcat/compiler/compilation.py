@@ -12,7 +12,7 @@ from ..arrays.loops import repeats
 from ..dynamics.checks import check_model
 from ..errors import ModelError, describe
 from ..model import Model
-from ..progress import telling, warn_of_time, warn_slow
+from ..progress import report_progress, warn_of_time, warn_slow
 from . import targets
 from .cache.index import Memory
 from .cpu import native
@@ -98,7 +98,7 @@ def compiled(recipe: Recipe, target: str, single: bool = True) -> Any:
         raise ModelError(f"dtype is one of {', '.join(ELEMENTS)}, not {recipe.dtype!r}")
     what = f"compiling {function_name(recipe.function)} of {recipe.model.name!r}"
     check_mappings()  # before a thread that tells how long it takes: one without room may wait for itself for ever
-    with without_garbage_collection(), telling(what, by_clock=True):
+    with without_garbage_collection(), report_progress(what, by_clock=True):
         return _for_this_processor(recipe, single) if target == "cpu" else targets.build(target, recipe)
 
 

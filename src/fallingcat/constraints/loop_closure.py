@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import concatenate, is_numeric, scale, takes
+from ..arrays import argument_sizes, concatenate, is_numeric, scale
 from ..arrays.types import Matrix, Pose, Scalar, Vector, Vector_nv
 from ..caching import cached_property
 from ..dynamics import bias_forces
@@ -33,7 +33,7 @@ from ..errors import ModelError, NumericsError, describe
 from ..model import Frame, Model, State
 from ..model.loops import Rows
 from ..records import concise
-from .redundant_constraints import check_consistent, hold, resolved, responding
+from .redundant_constraints import check_consistent, check_resolved, solve_constraint_forces, tree_response
 
 __all__ = ["LoopInverseDynamics", "assemble", "equations", "forward_dynamics", "inverse_dynamics"]
 
@@ -132,7 +132,7 @@ def assemble(model: Model, state: State, held: Sequence[str] = (), base: bool = 
         array([ 0.1, -0.2,  0. ])
     """
     check_robot(model, state)
-    moves = _free(model, held, base)
+    moves = _free_velocity_indices(model, held, base)
     for _ in range(MAX_ASSEMBLY_STEPS):
         rows = equations(model, state)
         if not np.isfinite(rows.error).all():
@@ -148,7 +148,7 @@ def assemble(model: Model, state: State, held: Sequence[str] = (), base: bool = 
     raise NumericsError(f"loop {names[worst]!r} cannot be closed from here: it stays open", value=rows.error[worst])
 
 
-@takes(forces="nv")
+@argument_sizes(forces="nv")
 def forward_dynamics(
     model: Model, state: State, forces: Vector_nv, stabilization: float = 0.0
 ) -> ConstrainedDynamicsResult:
@@ -186,13 +186,13 @@ def constrained_motion(
     if not (isinstance(stabilization, (int, float)) and 0.0 <= stabilization < np.inf):
         raise ModelError(f"stabilization is a rate in 1/s, not negative, and not {describe(stabilization)}")
     error, J, bias = equations(model, state)
-    respond, names = responding(model, state), _row_names(model)
+    respond, names = tree_response(model, state), _row_names(model)
     demand = -bias
     if stabilization:
         demand = demand - scale(2.0 * stabilization, J @ state.velocity) - scale(stabilization**2, error)
     check_consistent(J, demand, names, "loops")
     free = respond(forces - bias_forces(model, state))
-    found = resolved(hold(respond, J, J, free, demand), names, "forces in loops")
+    found = check_resolved(solve_constraint_forces(respond, J, J, free, demand), names, "forces in loops")
     return ConstrainedDynamicsResult(found.motion, found.forces), J
 
 
@@ -211,7 +211,7 @@ class LoopInverseDynamics(NamedTuple):
     multipliers: Vector
 
 
-@takes(acceleration="nv")
+@argument_sizes(acceleration="nv")
 def inverse_dynamics(
     model: Model, state: State, acceleration: Vector_nv, actuated: Sequence[str] | None = None
 ) -> LoopInverseDynamics:
@@ -250,7 +250,9 @@ def inverse_dynamics(
         worst = int(np.abs(opening).argmax())
         raise NumericsError(f"this acceleration opens loop {_row_names(model)[worst]!r}", value=opening[worst])
     needed = tree_inverse_dynamics(model, state, a)
-    drives = _free(model, [j for j in model.joint_names if actuated is not None and j not in actuated], base=False)
+    drives = _free_velocity_indices(
+        model, [j for j in model.joint_names if actuated is not None and j not in actuated], base=False
+    )
     _check_names(model, actuated or ())
     N = _null_space(J)
     S = np.eye(model.nv)[drives]
@@ -264,7 +266,7 @@ def inverse_dynamics(
     return LoopInverseDynamics(torques, np.linalg.lstsq(J.T, needed - torques, rcond=None)[0])
 
 
-def _free(model: Model, held: Sequence[str], base: bool) -> np.ndarray:
+def _free_velocity_indices(model: Model, held: Sequence[str], base: bool) -> np.ndarray:
     """Places in the quasi-velocity of what may move."""
     _check_names(model, held)
     stays = {k for name in held for k in range(*model.v_slices[model.joint_index(name)].indices(model.n))}

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import any_nonzero, concatenate, factored, is_numeric, scale, solve_tree, solver
+from ..arrays import any_nonzero, concatenate, factor_tree, is_numeric, scale, solve_tree, solver
 from ..arrays.linear import TreeFactors
 from ..arrays.types import Matrix, Vector
 from ..caching import cached_property
@@ -52,7 +52,7 @@ class ConstraintForces(NamedTuple):
     """negative where the forces do not bring about what they should: they could not be resolved"""
 
 
-def hold(respond: Response, J: Matrix, K: Matrix, free: Vector, demand: Vector) -> ConstraintForces:
+def solve_constraint_forces(respond: Response, J: Matrix, K: Matrix, free: Vector, demand: Vector) -> ConstraintForces:
     """The forces ``x`` with ``J (free + M^-1 K' x) = demand``.
 
     Where rows of ``J`` depend on each other it is the one in the range of ``J``: for ``K = J`` the least.
@@ -66,14 +66,17 @@ def hold(respond: Response, J: Matrix, K: Matrix, free: Vector, demand: Vector) 
     >>> import fallingcat as fc
     >>> ball = fc.robots.free_body(fc.lie.R3())
     >>> twice = np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 1.0]])  # one row, held twice
-    >>> hold(responding(ball, ball.neutral()), twice, twice, np.array([0.0, 0.0, -9.81]), np.zeros(2)).forces.round(12)
+    >>> free = np.array([0.0, 0.0, -9.81])
+    >>> solve_constraint_forces(tree_response(ball, ball.neutral()), twice, twice, free, np.zeros(2)).forces.round(12)
     array([9.81, 9.81])
     """
     if isinstance(J, np.ndarray) and not any_nonzero(J):  # no rows, or of links that cannot move beside each other
         return ConstraintForces(np.zeros(len(J)), free, 1.0)
-    filled, beyond = regular(J, respond.between(J, K) if isinstance(respond, TreeResponse) else J @ respond(K.T))
+    filled, beyond = regularize(
+        J, respond.delassus_matrix(J, K) if isinstance(respond, TreeResponse) else J @ respond(K.T)
+    )
     symmetric = K is J and _is_symbolic(filled)  # half the operations of an elimination
-    solved = factored(filled, range(-1, len(J) - 1)).solve if symmetric else solver(filled)
+    solved = factor_tree(filled, range(-1, len(J) - 1)).solve if symmetric else solver(filled)
     demand = demand - beyond(demand)
     x = np.zeros(len(J))
     for _ in range(REFINEMENT_ROUNDS):
@@ -87,8 +90,8 @@ def hold(respond: Response, J: Matrix, K: Matrix, free: Vector, demand: Vector) 
     return ConstraintForces(x, motion, MAX_RESIDUAL**2 * (wanted @ wanted) + ROUNDING_ACCELERATION**2 - missed @ missed)
 
 
-def regular(J: Matrix, G: Matrix) -> tuple[Matrix, Response]:
-    """``G + c N^2``, which is regular, and the product of vectors with ``N``; see :func:`hold`.
+def regularize(J: Matrix, G: Matrix) -> tuple[Matrix, Response]:
+    """``G + c N^2``, which is regular, and the product of vectors with ``N``; see :func:`solve_constraint_forces`.
 
     Rows that share no coordinate are independent: ``N`` has a block for each set of them that hangs together.
     """
@@ -97,15 +100,17 @@ def regular(J: Matrix, G: Matrix) -> tuple[Matrix, Response]:
     eps = MIN_SQUARED_SINGULAR_VALUE * _mean_diagonal(JJ)
     filled, blocks = JJ + scale(eps, np.eye(len(J))), _blocks(JJ)
 
-    def within(rows: np.ndarray, b: Any) -> Any:  # more exact than a product with N, whose columns err each its own way
+    def solve_block(
+        rows: np.ndarray, b: Any
+    ) -> Any:  # more exact than a product with N, whose columns err each its own way
         return scale(eps, solve_tree(filled[np.ix_(rows, rows)], b, range(-1, len(rows) - 1)))
 
-    def beyond(b: Any) -> Any:
-        found = [within(rows, b[rows]) for rows in blocks]
+    def apply_regularization(b: Any) -> Any:
+        found = [solve_block(rows, b[rows]) for rows in blocks]
         return found[0] if len(blocks) == 1 else concatenate(found)[np.argsort(np.concatenate(blocks))]
 
-    squares = [within(rows, within(rows, np.eye(len(rows)))) for rows in blocks]
-    return G + scale(_mean_diagonal(G), _block_diagonal(blocks, squares)), beyond
+    squares = [solve_block(rows, solve_block(rows, np.eye(len(rows)))) for rows in blocks]
+    return G + scale(_mean_diagonal(G), _block_diagonal(blocks, squares)), apply_regularization
 
 
 def _blocks(A: Any) -> list[np.ndarray]:
@@ -138,7 +143,7 @@ def _block_diagonal(blocks: Sequence[np.ndarray], parts: Sequence[Any]) -> Any:
     return whole
 
 
-def resolved(held: ConstraintForces, points: Sequence[str], what: str) -> ConstraintForces:
+def check_resolved(held: ConstraintForces, points: Sequence[str], what: str) -> ConstraintForces:
     """The same, or an error that names the points where forces could not be resolved; on numbers only."""
     if is_numeric(held.reserve) and not np.real(held.reserve) >= 0.0:
         raise NumericsError(f"{what} of {', '.join(points)} cannot be resolved: their masses or levers differ too much")
@@ -153,30 +158,30 @@ class TreeResponse:
     """Function ``forces (nv or nv x k) -> M^-1 forces`` for a mass matrix with the zeros of a tree."""
 
     def __init__(self, mass: Matrix, above: Sequence[int]) -> None:
-        self.mass, self.above = mass, above
+        self.mass, self.ancestors = mass, above
 
     @cached_property
     def _root(self) -> TreeFactors | None:
         """Factors of a matrix of expressions; None: numbers are solved by libraries."""
-        return factored(self.mass, self.above) if _is_symbolic(self.mass) else None
+        return factor_tree(self.mass, self.ancestors) if _is_symbolic(self.mass) else None
 
     def __call__(self, forces: Any) -> Any:
         """Accelerations that generalised forces cause."""
         if self._root is None or forces.ndim > 1:
-            return solve_tree(self.mass, forces, self.above)
+            return solve_tree(self.mass, forces, self.ancestors)
         return self._root.solve(forces)
 
-    def between(self, J: Matrix, K: Matrix) -> Matrix:
+    def delassus_matrix(self, J: Matrix, K: Matrix) -> Matrix:
         """``J M^-1 K'``: of expressions by ``M = L' D L`` from tips to the root, so that rows keep their zeros."""
         root = self._root
         if root is None:
             return J @ self(K.T)
-        left = np.array([root.inward(row) for row in J], dtype=object)
-        right = left if K is J else np.array([root.inward(row) for row in K], dtype=object)
+        left = np.array([root.solve_transposed(row) for row in J], dtype=object)
+        right = left if K is J else np.array([root.solve_transposed(row) for row in K], dtype=object)
         return (left * root.inverses) @ right.T
 
 
-def responding(model: Model, state: State) -> TreeResponse:
+def tree_response(model: Model, state: State) -> TreeResponse:
     """Accelerations that generalised forces cause, from tips to base."""
     return TreeResponse(mass_matrix(model, state), places_above(model))
 

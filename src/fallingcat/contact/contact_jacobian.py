@@ -11,7 +11,7 @@ from ..arrays import is_numeric
 from ..arrays.types import Matrix
 from ..dynamics.checks import check_state
 from ..errors import ModelError
-from ..geometry.contact_points import checked_points, named_points, point_jacobian, stacked
+from ..geometry.contact_points import checked_points, named_points, point_jacobian, stack_rows
 from ..model import Model, State
 from ..records import concise
 
@@ -71,7 +71,7 @@ def contact_jacobian(model: Model, state: State, points: Sequence[str]) -> Conta
     check_state(model, state)
     points = named_points(points)
     checked_points(model, points)
-    J = stacked([point_jacobian(model, state, place) for place in points], model.nv)
+    J = stack_rows([point_jacobian(model, state, place) for place in points], model.nv)
     return ContactJacobian(J, J[:, : model.m], J[:, model.m :])
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..arrays import absolute, branch, cross, less, minimum, where
 from ..dynamics.spatial import motion_to_child
-from ..dynamics.sweeps import nodes, outward
+from ..dynamics.sweeps import nodes, propagate_outward
 from ..geometry.contact_points import Ground
 from ..geometry.ellipsoids import Around, ball_radii, extents
 from ..model import Model, State
@@ -105,9 +105,9 @@ def margins(
 ) -> list[Any]:
     """:meth:`LinkPatches.margin` (m) of each link at a state."""
     tree = nodes(model, state)
-    poses = outward(tree, state.pose, lambda node, H: H @ node.H)
+    poses = propagate_outward(tree, state.pose, lambda node, H: H @ node.H)
     start = model.base.selection @ state.twist
-    twists = outward(tree, start, lambda node, nu: motion_to_child(node.H, nu) + node.S @ node.rates)
+    twists = propagate_outward(tree, start, lambda node, nu: motion_to_child(node.H, nu) + node.S @ node.rates)
     heights = []
     for on_link in found:
         pose, twist = poses[on_link.link], twists[on_link.link]
@@ -119,7 +119,7 @@ def margins(
 
 def ball_bottoms(model: Model, ground: Ground, state: State, found: Sequence[LinkPatches]) -> list[Any]:
     """:meth:`LinkPatches.bottom` (m) of each link at a state, over flat ground."""
-    poses = outward(nodes(model, state), state.pose, lambda node, H: H @ node.H)
+    poses = propagate_outward(nodes(model, state), state.pose, lambda node, H: H @ node.H)
     centers = [poses[x.link][:3, :3] @ x.center + poses[x.link][:3, 3] for x in found]
     return [x.bottom(ground.site(center).height) for x, center in zip(found, centers, strict=True)]
 

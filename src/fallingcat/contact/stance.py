@@ -8,14 +8,28 @@ from dataclasses import replace
 import numpy as np
 
 from .._deprecated import former_arguments
-from ..arrays import concatenate, scale, takes
+from ..arrays import argument_sizes, concatenate, scale
 from ..arrays.arguments import shape_of
 from ..arrays.types import Matrix_points_3, Vector_3, Vector_nv
-from ..constraints.redundant_constraints import check_consistent, hold, moving_axes, resolved, responding
+from ..constraints.redundant_constraints import (
+    check_consistent,
+    check_resolved,
+    moving_axes,
+    solve_constraint_forces,
+    tree_response,
+)
 from ..dynamics import bias_forces, reroot_state
 from ..dynamics.checks import check_model, check_robot, vector
 from ..errors import ModelError, describe
-from ..geometry.contact_points import checked_points, named_points, plane, point_bias, point_jacobian, position, stacked
+from ..geometry.contact_points import (
+    checked_points,
+    named_points,
+    plane,
+    point_bias,
+    point_jacobian,
+    position,
+    stack_rows,
+)
 from ..model import Frame, Model, State
 
 _WORLD = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
@@ -60,7 +74,7 @@ def corners(
     return replace(model, frames=(*model.frames, *frames)), tuple(frame.name for frame in frames)
 
 
-@takes(forces="nv")
+@argument_sizes(forces="nv")
 def contact_forces(model: Model, state: State, forces: Vector_nv, points: Sequence[str]) -> Matrix_points_3:
     """Contact forces that keep points without acceleration ([ETH] (3.61)-(3.62)).
 
@@ -89,7 +103,7 @@ def contact_forces(model: Model, state: State, forces: Vector_nv, points: Sequen
     checked_points(model, points)
     forces = vector(forces, model.nv, "forces")
     axes = moving_axes(model, points, _WORLD)
-    J = stacked(
+    J = stack_rows(
         [point_jacobian(model, state, p)[np.array(a, dtype=int)] for p, a in zip(points, axes, strict=True)], model.nv
     )
     bias = concatenate(
@@ -98,8 +112,8 @@ def contact_forces(model: Model, state: State, forces: Vector_nv, points: Sequen
     names = [p for p, a in zip(points, axes, strict=True) for _ in a]
     check_consistent(J, bias, names, "the accelerations")
     free = forces - bias_forces(model, state)
-    respond = responding(model, state)
-    x = resolved(hold(respond, J, J, respond(free), -bias), points, "the forces").forces
+    respond = tree_response(model, state)
+    x = check_resolved(solve_constraint_forces(respond, J, J, respond(free), -bias), points, "the forces").forces
     rows, start = [np.zeros((0, 3))], 0
     for a in axes:
         rows.append(np.reshape(np.eye(3)[:, a] @ x[start : start + len(a)], (1, 3)))

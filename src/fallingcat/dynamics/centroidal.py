@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import concatenate, takes
+from ..arrays import argument_sizes, concatenate
 from ..arrays.types import Matrix, Vector, Vector_nv, Wrench
 from ..lie import SE3
 from ..lie.rotations import block_diagonal, homogeneous, skew
@@ -64,7 +64,7 @@ class CenterOfMassDerivatives(NamedTuple):
     """derivative of ``J a + dJ/dt v``, by ``[twist; rates]``"""
 
 
-@takes(acceleration="nv")
+@argument_sizes(acceleration="nv")
 def centroidal_dynamics_derivatives(model: Model, state: State, acceleration: Vector_nv) -> CentroidalDerivatives:
     """Derivatives of centroidal momentum and of its rate, by configuration, velocity and acceleration.
 
@@ -93,10 +93,10 @@ def centroidal_dynamics_derivatives(model: Model, state: State, acceleration: Ve
     motion = motion_of(model, state)
     force, found = changes(model, state, motion, a)
     momenta = motion.sums([L @ nu for L, nu in zip(motion.inertias, motion.twists, strict=True)])
-    joints = list(zip(motion.total, motion.moved, motion.axes, momenta, strict=True))[1:]
+    joints = list(zip(motion.total, motion.axis_brackets, motion.axes, momenta, strict=True))[1:]
     still = [np.zeros((6, model.m)), *(L @ dnu - _SE3.adt(p) @ s for L, dnu, s, p in joints)]
     A = motion.places.columns([x.momenta for x in found])
-    rate = [found[0].behind, *(x.before for x in found[1:])]
+    rate = [found[0].behind, *(x.before_joint for x in found[1:])]
     X = _SE3.Ad(homogeneous(state.pose[:3, :3].T, motion.total[0].moment * (1.0 / model.mass))).T
     return CentroidalDerivatives(
         X @ motion.places.columns(still) + _moving_frame(model, state, motion, A, momenta[0]),
@@ -106,7 +106,7 @@ def centroidal_dynamics_derivatives(model: Model, state: State, acceleration: Ve
     )
 
 
-@takes(acceleration="nv")
+@argument_sizes(acceleration="nv")
 def center_of_mass_derivatives(model: Model, state: State, acceleration: Vector_nv) -> CenterOfMassDerivatives:
     """Derivatives of the velocity and the acceleration of the center of mass.
 

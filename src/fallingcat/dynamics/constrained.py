@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import is_numeric, solve, takes
+from ..arrays import argument_sizes, is_numeric, solve
 from ..arrays.arguments import shape_of
 from ..arrays.types import Matrix, Matrix_k_nv, Vector, Vector_nv
 from ..errors import ModelError, NumericsError, describe
@@ -40,7 +40,7 @@ class ConstrainedDynamicsResult(NamedTuple):
     """``k``: forces of the constraint *on the robot*, which act as ``J' multipliers``"""
 
 
-@takes(forces="nv")
+@argument_sizes(forces="nv")
 def constrained_forward_dynamics(
     model: Model, state: State, forces: Vector_nv, jacobian: Matrix_k_nv, bias: Vector
 ) -> ConstrainedDynamicsResult:

@@ -18,8 +18,8 @@ from ..lie.rotations import skew
 from ..model import Model, State
 from ..model.literals import Representation
 from .geometry import geometry
-from .spatial import RigidInertia, pull, rigid_inertias
-from .sweeps import Node, Places, inward, outward
+from .spatial import RigidInertia, coadjoint_action, rigid_inertias
+from .sweeps import Node, Places, accumulate_inward, propagate_outward
 from .wrenches import in_base_frame
 
 _SE3 = SE3()
@@ -40,7 +40,7 @@ class _Gain(NamedTuple):
         w = motions[3:]
         return concatenate([-2.0 * (skew(self.p) @ w), self.K @ w])
 
-    def left(self, axes: Matrix) -> Matrix:
+    def left_product(self, axes: Matrix) -> Matrix:
         """``axes' @ gain`` (k x 3): the part that multiplies angular velocities; the other is zero."""
         return (2.0 * (skew(self.p) @ axes[:3]) + self.K.T @ axes[3:]).T
 
@@ -53,7 +53,7 @@ class Motion(NamedTuple):
     poses: list[Pose]
     """``4 x 4`` of each link, in the base"""
     axes: list[Matrix]
-    moved: list[Matrix]
+    axis_brackets: list[Matrix]
     """``ad(nu) s`` (6 x k) with the parent's twist: what turning the joint does to the twist behind it"""
     axes_dot: list[Matrix]
     twists: list[Twist]
@@ -64,7 +64,7 @@ class Motion(NamedTuple):
     """the wrench (6) that each body then needs beside those that act on it"""
     total: list[RigidInertia]
     gain: list[_Gain]
-    turning: list[Matrix] | None
+    wrench_slopes: list[Matrix] | None
     """change of the external wrenches on the subtree of each link as it turns (6 x 6); None where none does"""
 
     @property
@@ -74,7 +74,7 @@ class Motion(NamedTuple):
 
     def sums(self, own: Sequence[Any]) -> list[Any]:
         """Sum over each link and everything that it carries."""
-        return inward(self.tree, own, lambda node, value: value)
+        return accumulate_inward(self.tree, own, lambda node, value: value)
 
 
 def motion_of(
@@ -94,7 +94,7 @@ def motion_of(
     speeds = [state.twist, *(node.rates for node in tree)]
     steps = [s_dot @ v for s_dot, v in zip(axes_dot, speeds, strict=True)]
     # gravity as an acceleration of the base upwards: every body feels it without a term of its own
-    bias = outward(tree, steps[0] + _gravity(model, state), lambda node, a: a + steps[node.link])
+    bias = propagate_outward(tree, steps[0] + _gravity(model, state), lambda node, a: a + steps[node.link])
     bodies = rigid_inertias(model)
     found = map_each(_body, geo.poses, bodies, geo.twists, bias)
     inertias, gains, forces = ([x[i] for x in found] for i in range(3))
@@ -102,7 +102,7 @@ def motion_of(
     for link, wrench, turn in in_base_frame(model, state, geo.poses, wrenches, representation):
         forces[link] = forces[link] - wrench
         turns[link] = turns[link] + turn
-    total, gain, turning = (inward(tree, x, lambda node, value: value) for x in (inertias, gains, turns))
+    total, gain, turning = (accumulate_inward(tree, x, lambda node, value: value) for x in (inertias, gains, turns))
     stays = turning if wrenches and representation != "body" else None
     about = (tree, geo.places, geo.poses, axes, moved, axes_dot, geo.twists)
     return Motion(*about, inertias, bias, forces, total, gain, stays)
@@ -113,14 +113,14 @@ def _body(H: Pose, body: RigidInertia, nu: Twist, a: Vector) -> tuple[RigidInert
     L = body.to_parent(H)
     momentum = L @ nu
     gain = _Gain(momentum[:3], L.rate(nu).inertia - skew(momentum[3:]))
-    return L, gain, L @ a - pull(nu, momentum)
+    return L, gain, L @ a - coadjoint_action(nu, momentum)
 
 
 def changes(model: Model, state: State, motion: Motion, acceleration: Vector) -> tuple[Wrench, list[Changes]]:
     """Wrench (6) that the whole robot needs at an acceleration, and the effect of each joint's motion behind it."""
     rates_dot = [acceleration[: model.m], *(acceleration[model.m :][v] for v in model.v_slices)]
     steps = [s @ x for s, x in zip(motion.axes, rates_dot, strict=True)]
-    further = outward(motion.tree, steps[0], lambda node, a: a + steps[node.link])
+    further = propagate_outward(motion.tree, steps[0], lambda node, a: a + steps[node.link])
     forces = map_each(lambda L, a, f: f + L @ a, motion.inertias, further, motion.bias_forces)
     a = [x + y for x, y in zip(motion.bias, further, strict=True)]
     above = motion.parents[1:]
@@ -132,7 +132,7 @@ def changes(model: Model, state: State, motion: Motion, acceleration: Vector) ->
         needed,
         motion.axes,
         motion.axes_dot,
-        motion.moved,
+        motion.axis_brackets,
         [np.zeros(6), *(motion.twists[i] for i in above)],
         [_gravity(model, state), *(a[i] for i in above)],
     )
@@ -147,7 +147,7 @@ class Changes(NamedTuple):
     da_by_speed: Matrix
     behind: Matrix
     """forces behind the joint, by q"""
-    before: Matrix
+    before_joint: Matrix
     """the same seen from before the joint: the force behind it has moved along"""
     by_speed: Matrix
     momenta: Matrix
@@ -165,7 +165,7 @@ def _changes(
     da, da_by_speed = ad(a) @ s + ad(nu) @ dnu, s_dot + dnu
     behind = L @ da + gain @ dnu
     by_speed = L @ da_by_speed + gain @ s
-    return Changes(da, dnu, da_by_speed, behind, behind - adt(force) @ s, by_speed, L @ s, gain.left(s))
+    return Changes(da, dnu, da_by_speed, behind, behind - adt(force) @ s, by_speed, L @ s, gain.left_product(s))
 
 
 def _gravity(model: Model, state: State) -> Vector:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import block, concatenate, is_numeric, map_each, scale, solve_tree, stack, takes
+from ..arrays import argument_sizes, block, concatenate, is_numeric, map_each, scale, solve_tree, stack
 from ..arrays.differentiate import derivative
 from ..arrays.types import Matrix, Scalar, Vector, Vector_nv, Wrench
 from ..model import Model, State
@@ -67,7 +67,7 @@ class ForwardDerivatives(NamedTuple):
     """with respect to the forces: the inverse of the mass matrix"""
 
 
-@takes(acceleration="nv")
+@argument_sizes(acceleration="nv")
 def inverse_dynamics_derivatives(
     model: Model,
     state: State,
@@ -108,10 +108,10 @@ def inverse_dynamics_derivatives(
             *by_directions(model, state, forces, like=[*state, acceleration]), mass_matrix(model, state)
         )
     motion = motion_of(model, state, wrenches, representation)
-    return InverseDerivatives(*_at(model, state, motion, acceleration), mass_of(model, motion))
+    return InverseDerivatives(*_force_derivatives_at(model, state, motion, acceleration), mass_of(model, motion))
 
 
-@takes(forces="nv")
+@argument_sizes(forces="nv")
 def forward_dynamics_derivatives(
     model: Model,
     state: State,
@@ -151,7 +151,9 @@ def forward_dynamics_derivatives(
         motion = motion_of(model, state, wrenches, representation)  # all from one sweep
         M = mass_of(model, motion)
         bias = [s.T @ f for s, f in zip(motion.axes, motion.sums(motion.bias_forces), strict=True)]
-        by_q, by_v = _at(model, state, motion, solve_tree(M, forces - motion.places.vector(bias), places_above(model)))
+        by_q, by_v = _force_derivatives_at(
+            model, state, motion, solve_tree(M, forces - motion.places.vector(bias), places_above(model))
+        )
     else:
         acceleration = forward_dynamics(model, state, forces, wrenches, representation)
         by_q, by_v, M = inverse_dynamics_derivatives(model, state, acceleration, wrenches, representation)
@@ -172,7 +174,7 @@ def mass_of(model: Model, motion: Motion) -> Matrix:
     return with_rotors(model, motion.places.symmetric(motion.places.upper_rows(motion.tree, (motion.axes, momenta))))
 
 
-def _at(model: Model, state: State, motion: Motion, acceleration: Vector) -> tuple[Matrix, Matrix]:
+def _force_derivatives_at(model: Model, state: State, motion: Motion, acceleration: Vector) -> tuple[Matrix, Matrix]:
     """The derivatives of the forces by configuration and by velocity, at an acceleration."""
     return by_motion(motion, changes(model, state, motion, acceleration)[1])
 
@@ -180,14 +182,14 @@ def _at(model: Model, state: State, motion: Motion, acceleration: Vector) -> tup
 def by_motion(motion: Motion, found: Sequence[Changes]) -> tuple[Matrix, Matrix]:
     """The same from :func:`.changes`."""
     tree, axes, places = motion.tree, motion.axes, motion.places
-    behind, before = [x.behind for x in found], [x.before for x in found]
+    behind, before = [x.behind for x in found], [x.before_joint for x in found]
     momenta, rows = [x.momenta.T for x in found], [x.row for x in found]
     below_q = [(momenta, [x.da for x in found]), (rows, [x.dnu[3:] for x in found])]
     below_v = [(momenta, [x.da_by_speed for x in found]), (rows, [s[3:] for s in axes])]
-    if motion.turning is not None:  # bodies take their wrenches along no farther than these let them
-        turned = [turn @ s for turn, s in zip(motion.turning, axes, strict=True)]
+    if motion.wrench_slopes is not None:  # bodies take their wrenches along no farther than these let them
+        turned = [turn @ s for turn, s in zip(motion.wrench_slopes, axes, strict=True)]
         behind, before = ([x - y for x, y in zip(xs, turned, strict=True)] for xs in (behind, before))
-        below_q.append(([-(s.T @ turn) for turn, s in zip(motion.turning, axes, strict=True)], axes))
+        below_q.append(([-(s.T @ turn) for turn, s in zip(motion.wrench_slopes, axes, strict=True)], axes))
     upper_q = [
         concatenate([s.T @ own, row[:, own.shape[1] :]], axis=1)
         for s, own, row in zip(axes, behind, places.upper_rows(tree, (axes, before)), strict=True)
@@ -197,7 +199,7 @@ def by_motion(motion: Motion, found: Sequence[Changes]) -> tuple[Matrix, Matrix]
     return by_q, places.strips(upper_v, places.lower_columns(tree, *below_v))
 
 
-@takes(forces="nv")
+@argument_sizes(forces="nv")
 def linearize(
     model: Model,
     state: State,
@@ -237,7 +239,7 @@ def linearize(
     return block([[-bracket, one], [by_q, by_v]]), concatenate([zero, by_f])
 
 
-@takes(tangent="nv")
+@argument_sizes(tangent="nv")
 def displace(model: Model, state: State, tangent: Vector_nv) -> State:
     """Move a configuration by a tangent vector: ``pose exp(d_b)``, ``g_j exp(d_j)``.
 
@@ -272,7 +274,7 @@ def by_directions(
         twist, rates = state.twist + scale(t, d[: model.m]), state.rates + scale(t, d[model.m :])
         return state._replace(twist=twist, rates=rates)
 
-    def along(moved: Callable[[Scalar, Vector], State]) -> Matrix:
+    def directional_derivatives(moved: Callable[[Scalar, Vector], State]) -> Matrix:
         return stack([derivative(lambda t, d=d: function(moved(t, d)), like) for d in np.eye(model.nv)], axis=1)  # type: ignore[misc]
 
-    return along(lambda t, d: displace(model, state, scale(t, d))), along(faster)
+    return directional_derivatives(lambda t, d: displace(model, state, scale(t, d))), directional_derivatives(faster)

@@ -9,8 +9,8 @@ from ..model import Model, State
 from .checks import check_dynamic, check_state
 from .kinematics import world_poses
 from .rotors import rotor_energy
-from .spatial import motion_to_child, pull, rigid_inertias, wrench_to_parent
-from .sweeps import Places, inward, nodes, outward
+from .spatial import coadjoint_action, motion_to_child, rigid_inertias, wrench_to_parent
+from .sweeps import Places, accumulate_inward, nodes, propagate_outward
 
 
 def kinetic_energy(model: Model, state: State) -> Scalar:
@@ -34,7 +34,9 @@ def kinetic_energy(model: Model, state: State) -> Scalar:
     """
     check_state(model, state)
     base = model.base.selection @ state.twist
-    twists = outward(nodes(model, state), base, lambda node, nu: motion_to_child(node.H, nu) + node.S @ node.rates)
+    twists = propagate_outward(
+        nodes(model, state), base, lambda node, nu: motion_to_child(node.H, nu) + node.S @ node.rates
+    )
     terms = [nu @ (inertia @ nu) for nu, inertia in zip(twists, rigid_inertias(model), strict=True)]
     return 0.5 * sum(terms[1:], start=terms[0]) + rotor_energy(model, state.rates)
 
@@ -73,9 +75,9 @@ def kinetic_slope(model: Model, state: State) -> Vector:
     """
     tree = nodes(model, state)
     step = lambda node, nu: motion_to_child(node.H, nu) + node.S @ node.rates  # noqa: E731
-    twists = outward(tree, model.base.selection @ state.twist, step)
+    twists = propagate_outward(tree, model.base.selection @ state.twist, step)
     own = [L @ nu for L, nu in zip(rigid_inertias(model), twists, strict=True)]
-    momenta = inward(tree, own, lambda node, F: wrench_to_parent(node.H, F))
+    momenta = accumulate_inward(tree, own, lambda node, F: wrench_to_parent(node.H, F))
     moving = [(node, twists[node.link], momenta[node.link]) for node in tree]
-    slopes = [node.S.T @ pull(nu, F) + node.S_dot.T @ F for node, nu, F in moving]
-    return Places.of(model).vector([np.zeros(model.m), *slopes])[model.m :]
+    slopes = [node.S.T @ coadjoint_action(nu, F) + node.S_dot.T @ F for node, nu, F in moving]
+    return Places.from_model(model).vector([np.zeros(model.m), *slopes])[model.m :]

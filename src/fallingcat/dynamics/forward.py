@@ -7,7 +7,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import any_nonzero, block, concatenate, cross, is_numeric, mirror, scale, solve, solve_tree, takes, turned
+from ..arrays import (
+    any_nonzero,
+    argument_sizes,
+    block,
+    concatenate,
+    cross,
+    is_numeric,
+    mirror,
+    rotate_matrix,
+    scale,
+    solve,
+    solve_tree,
+)
 from ..arrays.types import Matrix, Pose, Twist, Vector, Vector_nv, Wrench
 from ..errors import NumericsError
 from ..lie.rotations import skew
@@ -16,7 +28,7 @@ from ..model.literals import Representation
 from .checks import check_robot, vector
 from .mass import composite_mass
 from .spatial import RigidInertia, motion_to_child, rigid_inertias, wrench_to_parent
-from .sweeps import Node, Places, inward, nodes, outward, places_above
+from .sweeps import Node, Places, accumulate_inward, nodes, places_above, propagate_outward
 from .wrenches import in_link_frames
 
 MIN_RELATIVE_INERTIA = 1e-14
@@ -48,7 +60,7 @@ class _Joint(NamedTuple):
     c: Vector
 
 
-@takes(forces="nv")
+@argument_sizes(forces="nv")
 def forward_dynamics(
     model: Model,
     state: State,
@@ -94,7 +106,7 @@ class Response(NamedTuple):
     """``nv``"""
     links: list[Vector]
     """acceleration of each link's origin less gravity, and angular acceleration, in the link frame (6)"""
-    beyond: Vector
+    joint_accelerations: Vector
     """``n``: of the joints, beyond what was ``given``"""
 
 
@@ -120,7 +132,7 @@ def response(
     twist = S0 @ state.twist
     angular = _angular(tree, twist[3:])
     bodies = rigid_inertias(model)
-    own = [_rigid(inertia, w) for inertia, w in zip(bodies, angular, strict=True)]
+    own = [_rigid_body_inertia(inertia, w) for inertia, w in zip(bodies, angular, strict=True)]
     for link, wrench in wrenches:
         own[link] = _ArticulatedInertia(own[link].inertia, own[link].bias - wrench)
     for link, inertia in resisting:
@@ -135,14 +147,14 @@ def response(
 
     joints: dict[int, _Joint] = {}
 
-    def carry(node: Node, body: _ArticulatedInertia) -> _ArticulatedInertia:
+    def to_parent(node: Node, body: _ArticulatedInertia) -> _ArticulatedInertia:
         v = model.v_slices[node.link - 1]
         more = None if armature is None else armature[v]
         joint = _joint(model, node, body, forces[model.m :][v], angular[node.parent], more)
         joints[node.link] = joint = joint if given is None else _relative_joint(model, node, joint, given[v])
         return _seen_by_parent(node, body, joint)
 
-    base = inward(tree, own, carry)[0]
+    base = accumulate_inward(tree, own, to_parent)[0]
     U = base.inertia @ S0
     D = S0.T @ U
     _check_regular(D, U, f"the base of {model.name!r}")
@@ -155,8 +167,8 @@ def response(
         rates_dot.append(_solve(joint.D, joint.u - joint.V.T @ a, joint.U is joint.V))
         return a + node.S @ rates_dot[-1]
 
-    links = outward(tree, S0 @ twist_dot + fall, step)
-    beyond = Places.of(model).vector([twist_dot, *rates_dot])
+    links = propagate_outward(tree, S0 @ twist_dot + fall, step)
+    beyond = Places.from_model(model).vector([twist_dot, *rates_dot])
     return Response(_total(model, beyond, given), links, beyond[model.m :])
 
 
@@ -166,7 +178,7 @@ def angular_velocities(model: Model, state: State) -> list[Vector]:
 
 
 def _angular(tree: Sequence[Node], base: Vector) -> list[Vector]:
-    return outward(tree, base, lambda node, w: node.H[:3, :3].T @ w + (node.S @ node.rates)[3:])
+    return propagate_outward(tree, base, lambda node, w: node.H[:3, :3].T @ w + (node.S @ node.rates)[3:])
 
 
 def _relative_joint(model: Model, node: Node, joint: _Joint, acceleration: Vector) -> _Joint:
@@ -228,17 +240,17 @@ def _coupled_response(
             c + node.S @ given[model.v_slices[node.link - 1]] for c, node in zip(drifts[1:], tree, strict=True)
         ]
         forces = forces - concatenate([np.zeros(model.m), model.armature * given])
-    drift = outward(tree, fall, lambda node, a: motion_to_child(node.H, a) + drifts[node.link])
+    drift = propagate_outward(tree, fall, lambda node, a: motion_to_child(node.H, a) + drifts[node.link])
     needed = [body.inertia @ a + body.bias for body, a in zip(own, drift, strict=True)]
-    needed = inward(tree, needed, lambda node, wrench: wrench_to_parent(node.H, wrench))
-    bias = Places.of(model).vector([S0.T @ needed[0], *(node.S.T @ needed[node.link] for node in tree)])
+    needed = accumulate_inward(tree, needed, lambda node, wrench: wrench_to_parent(node.H, wrench))
+    bias = Places.from_model(model).vector([S0.T @ needed[0], *(node.S.T @ needed[node.link] for node in tree)])
     acceleration = solve_tree(M, forces - bias, places_above(model))
     rates_dot = [acceleration[model.m :][v] for v in model.v_slices]
 
     def step(node: Node, a: Vector) -> Vector:
         return motion_to_child(node.H, a) + drifts[node.link] + node.S @ rates_dot[node.link - 1]
 
-    links = outward(tree, S0 @ acceleration[: model.m] + fall, step)
+    links = propagate_outward(tree, S0 @ acceleration[: model.m] + fall, step)
     return Response(_total(model, acceleration, given), links, acceleration[model.m :])
 
 
@@ -257,7 +269,7 @@ def check_mass(model: Model, M: Matrix) -> None:
         raise NumericsError(f"{what} moves nothing that has inertia: the mass matrix is singular", joint=joint)
 
 
-def _rigid(inertia: RigidInertia, w: Vector) -> _ArticulatedInertia:
+def _rigid_body_inertia(inertia: RigidInertia, w: Vector) -> _ArticulatedInertia:
     """A body alone: the bias is what its turning needs, ``[w x (w x h); w x I w]`` (classical accelerations)."""
     W = skew(w)
     return _ArticulatedInertia(inertia.matrix(), concatenate([W @ (W @ inertia.moment), W @ (inertia.inertia @ w)]))
@@ -308,7 +320,9 @@ def _full_to_parent(H: Any, inertia: Any) -> Any:
     """:func:`_inertia_to_parent` of a matrix that is not symmetric."""
     R, P = H[:3, :3], skew(H[:3, 3])
     mass, right, left, turning = (
-        turned(R, inertia[rows, columns]) for rows in (slice(3), slice(3, 6)) for columns in (slice(3), slice(3, 6))
+        rotate_matrix(R, inertia[rows, columns])
+        for rows in (slice(3), slice(3, 6))
+        for columns in (slice(3), slice(3, 6))
     )
     shifted = right - mass @ P
     return block([[mass, shifted], [left + P @ mass, turning - left @ P + P @ shifted]])
@@ -317,7 +331,7 @@ def _full_to_parent(H: Any, inertia: Any) -> Any:
 def _inertia_to_parent(H: Pose, inertia: Matrix) -> Matrix:
     """``Ad(H^-1)' I Ad(H^-1)``: rotate the four blocks, then shift by ``p``; symmetric, so half of it is computed."""
     R, P = H[:3, :3], skew(H[:3, 3])
-    mass, coupling, turning = (turned(R, b) for b in (inertia[:3, :3], inertia[:3, 3:], inertia[3:, 3:]))
+    mass, coupling, turning = (rotate_matrix(R, b) for b in (inertia[:3, :3], inertia[:3, 3:], inertia[3:, 3:]))
     mass, turning = mirror(mass), mirror(turning)
     shifted = coupling - mass @ P
     turning = mirror(turning + P @ shifted - coupling.T @ P)

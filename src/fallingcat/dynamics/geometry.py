@@ -17,7 +17,7 @@ from ..arrays.types import Matrix, Pose, Twist
 from ..lie import SE3
 from ..model import Model, State
 from .spatial import RigidInertia, rigid_inertias
-from .sweeps import Factors, Node, Places, ancestors, inward, nodes, outward
+from .sweeps import Factors, Node, Places, accumulate_inward, ancestors, nodes, propagate_outward
 
 _SE3 = SE3()
 
@@ -37,7 +37,7 @@ class Geometry(NamedTuple):
     places: Places
     """indices of the axes in a quasi-velocity"""
 
-    def moving(self, link: int, parts: Sequence[Matrix]) -> list[Matrix]:
+    def mask_moving_joints(self, link: int, parts: Sequence[Matrix]) -> list[Matrix]:
         """Given part of every joint (6 x nv each), with zeros for those that do not move a link."""
         path = set(ancestors(self.tree, link))
         return [x if i in path else np.zeros(x.shape) for i, x in enumerate(parts)]
@@ -46,16 +46,16 @@ class Geometry(NamedTuple):
 def geometry(model: Model, state: State) -> Geometry:
     """Joint axes and link twists in the frame that coincides with the base."""
     tree = nodes(model, state)
-    poses = outward(tree, np.eye(4), lambda node, H: H @ node.H)
+    poses = propagate_outward(tree, np.eye(4), lambda node, H: H @ node.H)
     moves = [_SE3.Ad(poses[node.link]) for node in tree]
     axes = [model.base.selection, *(X @ node.S for X, node in zip(moves, tree, strict=True))]
     speeds = [state.twist, *(node.rates for node in tree)]
-    twists = outward(tree, axes[0] @ speeds[0], lambda node, nu: nu + axes[node.link] @ speeds[node.link])
+    twists = propagate_outward(tree, axes[0] @ speeds[0], lambda node, nu: nu + axes[node.link] @ speeds[node.link])
     axes_dot = map_each(lambda nu, s: _SE3.ad(nu) @ s, twists, axes)
     for X, node in zip(moves, tree, strict=True):
         if not node.constant:
             axes_dot[node.link] = axes_dot[node.link] + X @ node.S_dot
-    return Geometry(tree, poses, axes, twists, axes_dot, Places.of(model))
+    return Geometry(tree, poses, axes, twists, axes_dot, Places.from_model(model))
 
 
 def inertias(model: Model, geo: Geometry) -> list[RigidInertia]:
@@ -66,7 +66,7 @@ def inertias(model: Model, geo: Geometry) -> list[RigidInertia]:
 
 def subtree_sums(geo: Geometry, own: Sequence[Any]) -> list[Any]:
     """Sum of ``own`` over each link and everything that it carries."""
-    return inward(geo.tree, own, lambda node, value: value)
+    return accumulate_inward(geo.tree, own, lambda node, value: value)
 
 
 def pairwise_matrix(geo: Geometry, above: Sequence[Factors], below: Sequence[Factors]) -> Matrix:

@@ -32,7 +32,7 @@ def hamel_matrix(model: Model, state: State, geo: Geometry, L: list[RigidInertia
     for i, (group, speed, start) in enumerate(zip(groups, speeds, starts, strict=True)):
         row = -(group.ad(speed).T @ M[start : start + group.dim])
         rows.append(row - _energy_rows(model, state, geo, total, i) if i and group.dim else row)
-    return rate_of_mass(geo, L) + concatenate(geo.places.folded(rows))
+    return rate_of_mass(geo, L) + concatenate(geo.places.add_followers(rows))
 
 
 def _energy_rows(model: Model, state: State, geo: Geometry, total: list[RigidInertia], joint: int) -> Matrix:

@@ -126,11 +126,11 @@ def hamiltonian(
 def _slope(model: Model, state: State, energy: Potential, what: str) -> Vector:
     """Derivative (nv) of a function of the configuration, at constant velocity."""
 
-    def along(d: np.ndarray) -> Scalar:
+    def slope_along(d: np.ndarray) -> Scalar:
         return derivative(lambda t: array([energy(displace(model, state, scale(t, d)))]), like=state)
 
     # one direction at a time: a complex step is exact to rounding, differences would lose half of the digits
-    slope = concatenate([np.zeros(0), *map(along, np.eye(model.nv))])
+    slope = concatenate([np.zeros(0), *map(slope_along, np.eye(model.nv))])
     if is_numeric(slope) and not np.isfinite(slope).all():
         raise NumericsError(
             f"{what} has no slope along velocity {int(np.argmin(np.isfinite(slope)))}: it is not finite"

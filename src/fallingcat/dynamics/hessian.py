@@ -47,10 +47,10 @@ def kinematic_hessian(
     check_robot(model, state)
     choice(representation, REPRESENTATIONS, "representation")
     geo, frame = geometry(model, state), place_frame(model, link)
-    index, T = model.link_index(frame.link), geo.places.spread
+    index, T = model.link_index(frame.link), geo.places.rate_selection
     H_bf = geo.poses[index] @ frame.placement
     # the axes of all joints, followers too
-    J = _SE3.Ad(_SE3.inverse(H_bf)) @ concatenate(geo.moving(index, geo.axes), axis=1)
+    J = _SE3.Ad(_SE3.inverse(H_bf)) @ concatenate(geo.mask_moving_joints(index, geo.axes), axis=1)
     own = _turning_axes(model, state, geo, frame)
     sizes = geo.places.sizes
     # columns of one joint do not move each other, whatever their order: brackets begin with the next joint

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from ..arrays import concatenate, numbers_only, sign, takes
+from ..arrays import argument_sizes, concatenate, numbers_only, sign
 from ..arrays.arguments import shape_of
 from ..arrays.types import Matrix, Vector, Vector_n, Vector_nv
 from ..errors import ModelError, describe
@@ -79,7 +79,7 @@ class IdentificationResult(NamedTuple):
     """their standard deviations"""
 
 
-@takes(acceleration="nv", currents="n")
+@argument_sizes(acceleration="nv", currents="n")
 def joint_regressor(
     model: Model,
     state: State,

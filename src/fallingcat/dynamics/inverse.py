@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import concatenate, cross, takes
+from ..arrays import argument_sizes, concatenate, cross
 from ..arrays.types import Matrix, Vector, Vector_nv, Wrench
 from ..lie.rotations import skew
 from ..model import Model, State
@@ -15,7 +15,7 @@ from ..model.literals import Representation
 from .checks import check_robot, check_state, vector
 from .rotors import with_rotor_forces
 from .spatial import RigidInertia, rigid_inertias, wrench_to_parent
-from .sweeps import Node, Places, inward, nodes, outward
+from .sweeps import Node, Places, accumulate_inward, nodes, propagate_outward
 from .wrenches import in_link_frames
 
 
@@ -32,7 +32,7 @@ class LinkMotion(NamedTuple):
     K: Matrix
 
 
-@takes(acceleration="nv")
+@argument_sizes(acceleration="nv")
 def inverse_dynamics(
     model: Model,
     state: State,
@@ -67,15 +67,15 @@ def inverse_dynamics(
     rates_dot = acceleration[model.m :]
 
     def step(node: Node, parent: LinkMotion) -> LinkMotion:
-        return carried(node, parent, rates_dot[model.v_slices[node.link - 1]])
+        return child_motion(node, parent, rates_dot[model.v_slices[node.link - 1]])
 
-    motions = outward(tree, base_motion(model, state, acceleration[: model.m]), step)
+    motions = propagate_outward(tree, base_motion(model, state, acceleration[: model.m]), step)
     own = [_force(inertia, motion) for inertia, motion in zip(rigid_inertias(model), motions, strict=True)]
     for link, wrench in in_link_frames(model, state, wrenches, representation):
         own[link] = own[link] - wrench
-    forces = inward(tree, own, lambda node, force: wrench_to_parent(node.H, force))
+    forces = accumulate_inward(tree, own, lambda node, force: wrench_to_parent(node.H, force))
     projected = [model.base.selection.T @ forces[0], *(node.S.T @ forces[node.link] for node in tree)]
-    return with_rotor_forces(model, Places.of(model).vector(projected), rates_dot)
+    return with_rotor_forces(model, Places.from_model(model).vector(projected), rates_dot)
 
 
 def base_motion(model: Model, state: State, acceleration: Vector) -> LinkMotion:
@@ -86,7 +86,7 @@ def base_motion(model: Model, state: State, acceleration: Vector) -> LinkMotion:
     return _motion(w, rate[3:], a)
 
 
-def carried(node: Node, parent: LinkMotion, rates_dot: Vector) -> LinkMotion:
+def child_motion(node: Node, parent: LinkMotion, rates_dot: Vector) -> LinkMotion:
     """Motion of a child link: what its parent imparts, then Coriolis and joint motion."""
     R, p = node.H[:3, :3], node.H[:3, 3]
     relative = node.S @ node.rates

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import concatenate, takes
+from ..arrays import argument_sizes, concatenate
 from ..arrays.types import Matrix, Matrix_6_nv, Matrix_k_nv, Pose, Twist, Vector, Vector_3, Vector_6, Vector_nv
 from ..errors import ModelError, describe
 from ..lie import SE3
@@ -15,14 +15,14 @@ from ..model import Frame, Model, State
 from ..model.literals import REPRESENTATIONS, Place, Representation
 from .checks import check_robot, choice, vector
 from .geometry import Geometry, geometry
-from .sweeps import nodes, outward
+from .sweeps import nodes, propagate_outward
 
 _SE3 = SE3()
 
 
 def world_poses(model: Model, state: State) -> list[Pose]:
     """Poses ``H_wj`` (4x4) of the links, in the order of ``model.links``."""
-    return outward(nodes(model, state), state.pose, lambda node, H: H @ node.H)
+    return propagate_outward(nodes(model, state), state.pose, lambda node, H: H @ node.H)
 
 
 def forward_kinematics(model: Model, state: State) -> dict[str, Pose]:
@@ -90,7 +90,7 @@ def link_twist(model: Model, state: State, link: Place, representation: Represen
     return jacobian(model, state, link, representation) @ state.velocity
 
 
-@takes(acceleration="nv")
+@argument_sizes(acceleration="nv")
 def link_acceleration(
     model: Model, state: State, acceleration: Vector_nv, link: Place, representation: Representation = "body"
 ) -> Vector_6:
@@ -350,7 +350,7 @@ def _jacobian(
     """
     choice(representation, REPRESENTATIONS, "representation")
     link = model.link_index(frame.link)
-    s, s_dot = (geo.places.columns(geo.moving(link, parts)) for parts in (geo.axes, geo.axes_dot))
+    s, s_dot = (geo.places.columns(geo.mask_moving_joints(link, parts)) for parts in (geo.axes, geo.axes_dot))
     H = geo.poses[link] @ frame.placement
     if representation == "inertial":
         X = _SE3.Ad(state.pose)

@@ -18,7 +18,7 @@ from ..lie.rotations import skew
 from ..model import Model
 from .derivative_sweeps import Changes, Motion
 from .spatial import motion_to_child
-from .sweeps import ancestors, outward
+from .sweeps import ancestors, propagate_outward
 
 _SE3 = SE3()
 
@@ -64,18 +64,20 @@ def link_derivatives(
     places = [np.arange(model.m), *(model.m + np.arange(v.start, v.stop) for v in model.v_slices)]
     columns = [np.concatenate([places[k] for k in path]) for path in paths]
 
-    def of(place: Vector, H: Pose, nu: Vector, bias: Vector, rates: Vector, *by: Matrix) -> tuple[Any, ...]:
+    def derivatives_of_link(
+        place: Vector, H: Pose, nu: Vector, bias: Vector, rates: Vector, *by: Matrix
+    ) -> tuple[Any, ...]:
         J, nu_q, by_q, by_v = (_to_link(H, x) for x in by)
         nu = motion_to_child(H, nu)
         a = motion_to_child(H, bias) + J @ rates
         classical = concatenate([a[:3] + skew(nu[3:]) @ nu[:3], a[3:]])
-        found = J, nu, nu_q, classical, by_q + _turning(nu, nu_q), by_v + _turning(nu, J)
+        found = J, nu, nu_q, classical, by_q + _transport_term(nu, nu_q), by_v + _transport_term(nu, J)
         return tuple(shift_motions(x, place) for x in found)
 
     by_joint = [(s, change.dnu, change.da, change.da_by_speed) for s, change in zip(motion.axes, found, strict=True)]
     by = [[concatenate([by_joint[k][i] for k in path], axis=1) for path in paths] for i in range(4)]
     own = ([x[link] for link in about] for x in (motion.poses, motion.twists, motion.bias))
-    moves = map(of, [*about.values()], *own, [acceleration[places] for places in columns], *by)
+    moves = map(derivatives_of_link, [*about.values()], *own, [acceleration[places] for places in columns], *by)
     poses = (motion.poses[link] for link in about)
     return [LinkDerivatives(*each[:2], *each[2]) for each in zip(columns, poses, moves, strict=True)]
 
@@ -92,7 +94,7 @@ def twists_by_configuration(
         places: Place of base and joints in it.
     """
     own = [s @ velocity[place] for s, place in zip(motion.axes, places, strict=True)]
-    twists, parents = outward(motion.tree, own[0], lambda node, nu: nu + own[node.link]), motion.parents
+    twists, parents = propagate_outward(motion.tree, own[0], lambda node, nu: nu + own[node.link]), motion.parents
     paths = [ancestors(motion.tree, link)[::-1] for link in about]
     behind = sorted({k for path in paths for k in path[1:]})
     by_link = {0: np.zeros_like(motion.axes[0])}
@@ -113,7 +115,7 @@ def _to_link(H: Pose, motions: Matrix) -> Matrix:
     return concatenate([R.T @ (v - skew(p) @ w), R.T @ w])
 
 
-def _turning(nu: Vector, by: Matrix) -> Any:
+def _transport_term(nu: Vector, by: Matrix) -> Any:
     """Part of the acceleration's derivative that the link's own twist makes of a derivative of its twist (6 x c)."""
     v, w = nu[:3], nu[3:]
     return concatenate([-2.0 * (skew(v) @ by[3:]), -(skew(w) @ by[3:])])

@@ -59,7 +59,7 @@ class TreeMotion:
         x, rate, row = self.state.joints[q], self.state.rates[v], np.eye(self.model.nv)[self.model.m + v]
         return (mimic.ratio * x + mimic.offset, mimic.ratio * rate, mimic.ratio * row) if mimic else (x, rate, row)
 
-    def generalized(self, wrenches: Wrenches) -> Vector:
+    def generalized_forces(self, wrenches: Wrenches) -> Vector:
         """Generalized forces (nv) of wrenches on links, as :data:`~fallingcat.model.force_elements.Wrenches`."""
         geo, own = self._geometry, [np.zeros(6)] * len(self.model.links)
         for place, wrench in wrenches:
@@ -71,5 +71,5 @@ class TreeMotion:
 
     def moments(self, arm: Arm) -> Vector:
         """Moment arms (nv) of a length: its derivative by the quasi-velocity, and the forces of 1 N along it."""
-        on_links: Vector = self.generalized(arm.wrenches) if arm.wrenches else np.zeros(self.model.nv)
+        on_links: Vector = self.generalized_forces(arm.wrenches) if arm.wrenches else np.zeros(self.model.nv)
         return on_links if arm.row is None else on_links + arm.row

@@ -13,7 +13,7 @@ from ..model import Model, State
 from .checks import check_robot
 from .rotors import with_rotors
 from .spatial import rigid_inertias, wrenches_to_parent
-from .sweeps import Node, Places, inward, nodes
+from .sweeps import Node, Places, accumulate_inward, nodes
 
 
 def mass_matrix(model: Model, state: State) -> Matrix_nv_nv:
@@ -73,7 +73,7 @@ def mass_condition(model: Model, state: State) -> float:
 
 def composite_mass(model: Model, tree: Sequence[Node], own: Sequence[Any]) -> Matrix:
     """Mass matrix of joints, their rotors and bodies in any frames."""
-    composite = inward(tree, own, lambda node, inertia: inertia.to_parent(node.H))
+    composite = accumulate_inward(tree, own, lambda node, inertia: inertia.to_parent(node.H))
     axes = [model.base.selection, *(node.S for node in tree)]
     carried: list[list[Matrix]] = [[] for _ in axes]  # momenta of all that moves behind a link, the last child first
     rows: list[Matrix] = []
@@ -83,4 +83,4 @@ def composite_mass(model: Model, tree: Sequence[Node], own: Sequence[Any]) -> Ma
         rows.append(axes[link].T @ momenta)
         if link:
             carried[tree[link - 1].parent].append(wrenches_to_parent(tree[link - 1].H, momenta))
-    return with_rotors(model, Places.of(model).symmetric(rows[::-1]))
+    return with_rotors(model, Places.from_model(model).symmetric(rows[::-1]))

@@ -88,7 +88,7 @@ def momentum_matrix_derivative(model: Model, state: State, frame: MomentumFrame 
     geo = geometry(model, state)
     L = inertias(model, geo)
     total, rate = subtree_sums(geo, L), subtree_sums(geo, map_each(lambda L, nu: L.rate(nu), L, geo.twists))
-    X, Y = _seen_from(frame, model, state, total[0]), _moving(frame, model, state, geo, rate[0])
+    X, Y = _seen_from(frame, model, state, total[0]), _frame_change_rate(frame, model, state, geo, rate[0])
 
     def columns(L: RigidInertia, L_dot: RigidInertia, s: Matrix, s_dot: Matrix) -> Matrix:
         """In the frame that stands still where the base is now, then seen from the wanted one, which moves."""
@@ -187,7 +187,7 @@ def average_velocity(model: Model, state: State, frame: MomentumFrame = "base") 
     return solve(locked_inertia(model, state, frame), momentum(model, state, frame))
 
 
-def _moving(frame: MomentumFrame, model: Model, state: State, geo: Geometry, rate: RigidInertia) -> Matrix:
+def _frame_change_rate(frame: MomentumFrame, model: Model, state: State, geo: Geometry, rate: RigidInertia) -> Matrix:
     """``6 x 6``: how :func:`_seen_from` changes; a first moment changes by the momentum."""
     if frame == "base":
         return _SE3.ad(geo.twists[0]).T

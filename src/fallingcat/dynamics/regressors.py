@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import array, concatenate, takes
+from ..arrays import argument_sizes, array, concatenate
 from ..arrays.types import FloatArray, Matrix, Vector, Vector_nv
 from ..errors import ModelError
 from ..lie import SE3
@@ -21,10 +21,10 @@ from ..model import Body, Model, State
 from ..progress import check_memory, warn_of_time
 from ..records import concise
 from .checks import check_model, check_robot, choice, positive, vector
-from .inverse import LinkMotion, base_motion, carried
+from .inverse import LinkMotion, base_motion, child_motion
 from .kinematics import world_poses
 from .spatial import motion_to_child
-from .sweeps import Node, Places, ancestors, nodes, outward
+from .sweeps import Node, Places, ancestors, nodes, propagate_outward
 
 _SE3 = SE3()
 LINK_PARAMETERS = 10
@@ -74,7 +74,7 @@ def with_inertial_parameters(model: Model, parameters: Vector) -> Model:
     return replace(model, links=tuple(replace(link, body=b) for link, b in zip(model.links, bodies, strict=True)))
 
 
-@takes(acceleration="nv")
+@argument_sizes(acceleration="nv")
 def inverse_dynamics_regressor(model: Model, state: State, acceleration: Vector_nv) -> Matrix:
     """Regressor ``Y`` of inverse dynamics: ``Y pi = inverse_dynamics(model, state, acceleration)``, less rotors.
 
@@ -103,10 +103,10 @@ def inverse_dynamics_regressor(model: Model, state: State, acceleration: Vector_
     tree, rates_dot = nodes(model, state), acceleration[model.m :]
 
     def step(node: Node, parent: LinkMotion) -> LinkMotion:
-        return carried(node, parent, rates_dot[model.v_slices[node.link - 1]])
+        return child_motion(node, parent, rates_dot[model.v_slices[node.link - 1]])
 
-    motions = outward(tree, base_motion(model, state, acceleration[: model.m]), step)
-    return _projected(model, tree, [_force(motion) for motion in motions])
+    motions = propagate_outward(tree, base_motion(model, state, acceleration[: model.m]), step)
+    return _project_on_joints(model, tree, [_force(motion) for motion in motions])
 
 
 def momentum_regressor(model: Model, state: State, frame: str = "base") -> Matrix:
@@ -218,7 +218,7 @@ def _momentum(nu: Vector) -> Matrix:
 
 def _twists(model: Model, state: State, tree: list[Node]) -> list[Vector]:
     base = model.base.selection @ state.twist
-    return outward(tree, base, lambda node, nu: motion_to_child(node.H, nu) + node.S @ node.rates)
+    return propagate_outward(tree, base, lambda node, nu: motion_to_child(node.H, nu) + node.S @ node.rates)
 
 
 def _to_base(tree: list[Node], link: int, wrenches: Matrix) -> Matrix:
@@ -232,12 +232,12 @@ def _wrenches_on_parent(node: Node, wrenches: Matrix) -> Matrix:
     return _SE3.Ad(_SE3.inverse(node.H)).T @ wrenches
 
 
-def _projected(model: Model, tree: list[Node], own: list[Matrix]) -> Matrix:
+def _project_on_joints(model: Model, tree: list[Node], own: list[Matrix]) -> Matrix:
     """Forces of the base and of each joint due to every link's wrenches (6 x 10)."""
     what, size = f"a regressor of {model.name!r}", LINK_PARAMETERS * model.nv * len(own)
     check_memory(what, 2 * 8.0 * size, "lock joints (model.lock), or take a part of it")
     warn_of_time(what, 7e-7 * size, "lock joints (model.lock), or take a part of it")
-    places = Places.of(model)
+    places = Places.from_model(model)
     columns = []
     for link, wrenches in enumerate(own):
         felt: list[Matrix] = [np.zeros((size, LINK_PARAMETERS)) for size in places.sizes]
@@ -245,7 +245,7 @@ def _projected(model: Model, tree: list[Node], own: list[Matrix]) -> Matrix:
             felt[k] = tree[k - 1].S.T @ wrenches
             wrenches = _wrenches_on_parent(tree[k - 1], wrenches)
         felt[0] = model.base.selection.T @ wrenches
-        columns.append(concatenate(places.folded(felt)))
+        columns.append(concatenate(places.add_followers(felt)))
     return concatenate(columns, axis=1)
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import block, concatenate, cross, mirror, scale, stack, turned
+from ..arrays import block, concatenate, cross, mirror, rotate_matrix, scale, stack
 from ..arrays.types import Matrix, Pose, Scalar, Twist, Vector, Wrench
 from ..lie.rotations import skew
 from ..model import Body, Model
@@ -41,7 +41,7 @@ def wrenches_to_parent(H: Pose, wrenches: Matrix) -> Matrix:
     return concatenate([f, R @ wrenches[3:] + lever])
 
 
-def pull(twist: Twist, momentum: Wrench) -> Wrench:
+def coadjoint_action(twist: Twist, momentum: Wrench) -> Wrench:
     """Coadjoint action ``ad([v; w])' [p; l] = [p x w; l x w + p x v]``."""
     v, w, p, angular = twist[:3], twist[3:], momentum[:3], momentum[3:]
     return concatenate([cross(p, w), cross(angular, w) + cross(p, v)])
@@ -55,7 +55,7 @@ def bracket(a: Twist, b: Twist) -> Twist:
 class RigidInertia(NamedTuple):
     """Inertia of a body about the origin of a frame, as moments of its mass.
 
-    ``mass = sum m``, ``moment = sum m x`` (3) and ``second = sum m x x'`` (3x3, symmetric) over its points ``x``: ten
+    ``mass = sum m``, ``moment = sum m x`` (3) and ``second_moment = sum m x x'`` (3x3, symmetric) over points: ten
     numbers, which add up over bodies and move between frames more cheaply than a 6x6 matrix.
     """
 
@@ -63,25 +63,25 @@ class RigidInertia(NamedTuple):
     """kg"""
     moment: Vector
     """3 (kg m)"""
-    second: Matrix
+    second_moment: Matrix
     """``3 x 3`` (kg m^2)"""
 
     @classmethod
-    def of(cls, body: Body) -> RigidInertia:
+    def from_body(cls, body: Body) -> RigidInertia:
         """Inertia of a link's body in the link frame."""
         return cls(body.mass, body.first_moment, body.second_moment)
 
     @property
     def inertia(self) -> Matrix:
         """Rotational inertia ``I = tr(J) 1 - J`` (3x3), of the second moment ``J``."""
-        return (_TRACE_LESS @ self.second.reshape(9)).reshape(3, 3)
+        return (_TRACE_LESS @ self.second_moment.reshape(9)).reshape(3, 3)
 
     def to_parent(self, H: Pose) -> RigidInertia:
         """Same inertia in the parent frame: ``R J R' + p q' + q p'`` with ``q = R h + m p / 2``."""
         R, p = H[:3, :3], H[:3, 3]
         h, shift = R @ self.moment, scale(self.mass, p)
         cross_term = p[:, None] * (h + 0.5 * shift)[None, :]
-        second = mirror(turned(R, self.second) + cross_term + cross_term.T)
+        second = mirror(rotate_matrix(R, self.second_moment) + cross_term + cross_term.T)
         return RigidInertia(self.mass, h + shift, second)
 
     def rate(self, twist: Twist) -> RigidInertia:
@@ -90,7 +90,7 @@ class RigidInertia(NamedTuple):
         ``dh/dt`` is the linear momentum, ``dJ/dt = v h' + W J + transposed``.
         """
         v, w = twist[:3], twist[3:]
-        half = v[:, None] * self.moment[None, :] + skew(w) @ self.second
+        half = v[:, None] * self.moment[None, :] + skew(w) @ self.second_moment
         return RigidInertia(0.0, scale(self.mass, v) + cross(w, self.moment), mirror(half + half.T))
 
     def times_ad(self, twist: Twist) -> Matrix:
@@ -100,7 +100,9 @@ class RigidInertia(NamedTuple):
         return block([[scale(self.mass, W), scale(self.mass, V) - HW], [HW, H @ V + self.inertia @ W]])
 
     def __add__(self, other: Any) -> RigidInertia:
-        return RigidInertia(self.mass + other.mass, self.moment + other.moment, self.second + other.second)
+        return RigidInertia(
+            self.mass + other.mass, self.moment + other.moment, self.second_moment + other.second_moment
+        )
 
     def __matmul__(self, motion: Twist) -> Wrench:
         """Momentum of a twist, ``[m v + w x h; h x v + I w]``; a 6 x k matrix is taken column by column."""
@@ -117,4 +119,4 @@ class RigidInertia(NamedTuple):
 def rigid_inertias(model: Model) -> list[RigidInertia]:
     """Inertia of each link in its frame; an error where the model is a kinematic one."""
     check_dynamic(model)
-    return [RigidInertia.of(link.body) for link in model.links]
+    return [RigidInertia.from_body(link.body) for link in model.links]

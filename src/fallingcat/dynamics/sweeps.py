@@ -51,7 +51,7 @@ def nodes(model: Model, state: State) -> list[Node]:
     return out
 
 
-def outward(tree: Sequence[Node], base: T, step: Callable[[Node, T], T]) -> list[T]:
+def propagate_outward(tree: Sequence[Node], base: T, step: Callable[[Node, T], T]) -> list[T]:
     """One value per link, from the base to the tips: ``step(node, value of the parent)``."""
     values = [base]
     for node in tree:
@@ -59,7 +59,7 @@ def outward(tree: Sequence[Node], base: T, step: Callable[[Node, T], T]) -> list
     return values
 
 
-def inward(tree: Sequence[Node], own: Sequence[T], carry: Callable[[Node, T], T]) -> list[T]:
+def accumulate_inward(tree: Sequence[Node], own: Sequence[T], carry: Callable[[Node, T], T]) -> list[T]:
     """One value per link, from the tips to the base: its own, plus ``carry(child, its value)`` for each child."""
     values: list[Any] = list(own)
     for node in reversed(tree):
@@ -100,7 +100,7 @@ class Places(NamedTuple):
     """for each link the one whose joint leads that of the link: its own, where that follows none"""
 
     @classmethod
-    def of(cls, model: Model) -> Places:
+    def from_model(cls, model: Model) -> Places:
         """Index ranges of the base and of every joint of a robot."""
         return cls([model.m, *(joint.kind.nv for joint in model.joints)], [0, *(i + 1 for i in model.leaders)])
 
@@ -110,13 +110,13 @@ class Places(NamedTuple):
         return [slice(starts[i], starts[last + 1]) for i, last in enumerate(last_carried(tree))]
 
     @property
-    def spread(self) -> np.ndarray:
+    def rate_selection(self) -> np.ndarray:
         """Matrix ``T`` (axes of all links x nv) of 0 and 1: which rate moves which axis."""
         starts = np.cumsum([size if lead == i else 0 for i, (size, lead) in enumerate(zip(*self, strict=True))])
         axes = [starts[lead] - self.sizes[lead] + c for lead in self.leads for c in range(self.sizes[lead])]
         return np.eye(int(starts[-1]))[axes]
 
-    def folded(self, parts: Sequence[T]) -> list[T]:
+    def add_followers(self, parts: Sequence[T]) -> list[T]:
         """Parts of all that have a place, in order, each with those of its followers."""
         found: dict[int, Any] = {}
         for lead, part in zip(self.leads, parts, strict=True):
@@ -125,11 +125,11 @@ class Places(NamedTuple):
 
     def vector(self, parts: Sequence[Vector]) -> Vector:
         """Vector of the base's part and the joints' parts; the empty one where there is none."""
-        return concatenate([np.zeros(0), *self.folded(parts)])
+        return concatenate([np.zeros(0), *self.add_followers(parts)])
 
     def columns(self, parts: Sequence[Matrix]) -> Matrix:
         """Matrix of the columns of the base and of the joints."""
-        return concatenate(self.folded(parts), axis=1)
+        return concatenate(self.add_followers(parts), axis=1)
 
     def matrix(self, blocks: dict[tuple[int, int], Matrix]) -> Matrix:
         """Matrix with the given blocks, indexed by links, and exact zeros elsewhere."""
@@ -185,7 +185,7 @@ class Places(NamedTuple):
             return M
         spans = [slice(a, b) for a, b in pairwise(self._starts)]
         wide = self.columns([M[:, span] for span in spans])
-        return concatenate(self.folded([wide[span] for span in spans]))
+        return concatenate(self.add_followers([wide[span] for span in spans]))
 
 
 def _sum_blocks(blocks: Iterable[tuple[tuple[int, int], Matrix]]) -> dict[tuple[int, int], Matrix]:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..arrays import block, concatenate, mirror, scale, skew, solve, stack
+from ..arrays import block, concatenate, mirror, scale, skew, stack
 from ..arrays.arguments import as_array
 from ..arrays.types import Matrix, Pose, Poses, Scalar, Vector, Vector_6, Vector_n, Vectors_3
 from ..caching import cached_property
@@ -21,6 +21,7 @@ from ..model.states import check_pose
 from ..records import concise
 from .belief import Belief, Estimates, check_belief
 from .error_coordinates import COORDINATES, ErrorCoordinates, on_diagonal, with_biases
+from .kalman import kalman_update, process_noise
 from .leg_kinematics import Legs, leg_positions
 from .sensors import IMU, Encoders, Readings, check_deviations, check_readings, check_sensors, checked_feet
 
@@ -152,7 +153,7 @@ class ContactFilter:
         Returns:
             Belief at the end of the period.
         """
-        return self._step(self.model, *self._checked(belief, imu, joints, touching, dt))
+        return self._step(self.model, *self._check_step(belief, imu, joints, touching, dt))
 
     def predict(
         self, belief: Belief, imu: Vector_6, joints: Vector_n, touching: Vector, dt: Scalar
@@ -169,10 +170,10 @@ class ContactFilter:
         Returns:
             Belief, and the transition matrix (k x k) of the error.
         """
-        belief, imu, joints, touching, dt = self._checked(belief, imu, joints, touching, dt)
+        belief, imu, joints, touching, dt = self._check_step(belief, imu, joints, touching, dt)
         return self._predict(self.model, belief, imu, leg_positions(self, self.model, joints), touching, dt)
 
-    def _checked(self, belief: Belief, imu: Vector, joints: Vector, touching: Vector, dt: Scalar) -> tuple[Any, ...]:
+    def _check_step(self, belief: Belief, imu: Vector, joints: Vector, touching: Vector, dt: Scalar) -> tuple[Any, ...]:
         """Arguments of a step, of their shapes."""
         check_belief(belief, self.group.vectors, self.size)
         joints = vector(joints, self.model.nq - self.model.base.nq, "joints")
@@ -188,11 +189,11 @@ class ContactFilter:
         self, model: Model, belief: Belief, imu: Vector, legs: Legs, touching: Vector, dt: Scalar
     ) -> tuple[Belief, Matrix]:
         """Belief before the feet on the ground are seen, and the transition matrix of the error."""
-        moved, F = self._integrated(model, belief, imu, dt)
+        moved, F = self._integrate_imu(model, belief, imu, dt)
         lifted, G = self._with_feet_in_the_air(moved, *legs, touching)
         return lifted, G @ F
 
-    def _integrated(self, model: Model, belief: Belief, imu: Vector, dt: Scalar) -> tuple[Belief, Matrix]:
+    def _integrate_imu(self, model: Model, belief: Belief, imu: Vector, dt: Scalar) -> tuple[Belief, Matrix]:
         """Integrate the unit; the transition holds for errors of any size but those of the biases."""
         X, group, count = belief.element, self.group, len(self.feet)
         w, a = imu[:3] - belief.bias[:3], imu[3:] - belief.bias[3:]
@@ -215,18 +216,8 @@ class ContactFilter:
         B = group.Ad(after) @ wrong
         into, out = self.coordinates.change(group, X), self.coordinates.change_inverse(group, after)
         F = block([[out @ Phi @ into, -(out @ B)], [np.zeros((6, group.dim)), np.eye(6)]])
-        P = F @ belief.covariance @ F.T + self._process_noise(out, B, dt)
+        P = F @ belief.covariance @ F.T + process_noise(self.imu, self.slip, out, B, dt)
         return Belief(after, belief.bias, mirror(P)), F
-
-    def _process_noise(self, out: Matrix, B: Matrix, dt: Scalar) -> Matrix:
-        """Covariance that one period adds: noise of the readings, slip of the feet, walks of the biases."""
-        imu, count = self.imu, len(self.feet)
-        white = np.repeat([imu.gyro**2, imu.accelerometer**2], 3)
-        walks = np.repeat([imu.gyro_walk**2, imu.accelerometer_walk**2], 3)
-        slip = np.concatenate([np.zeros(6), np.full(3 * count, self.slip**2), np.zeros(3)])
-        # noise of readings has the variance density / dt over a period, and B a factor dt: dt in all, as walks have
-        N = out @ (scale(1.0 / dt, (B * white) @ B.T) + scale(dt, np.diag(slip))) @ out.T
-        return block([[N, np.zeros((len(N), 6))], [np.zeros((6, len(N))), scale(dt, np.diag(walks))]])
 
     def _with_feet_in_the_air(
         self, belief: Belief, positions: Matrix, noises: Sequence[Matrix], touching: Vector
@@ -264,17 +255,7 @@ class ContactFilter:
             parts.append(touching[i] * (R @ positions[i] + X[:3, 3] - X[:3, 5 + i]))
         H = block([[block(rows) @ self.coordinates.change(group, X), np.zeros((3 * count, 6))]])
         noise = on_diagonal([R @ noise @ R.T for noise in noises], 0, 3 * count)
-        return self._kalman_update(belief, concatenate(parts), H, noise)
-
-    def _kalman_update(self, belief: Belief, z: Vector, H: Matrix, noise: Matrix) -> Belief:
-        """Kalman update with ``z = H error + noise``."""
-        P = belief.covariance
-        PH = P @ H.T
-        # S is mirrored: rounding makes it unsymmetric, and errors of symmetry would grow from step to step
-        K = solve(mirror(H @ PH + noise), PH.T).T
-        correction = K @ z
-        after = self.coordinates.corrected(self.group, belief.element, correction[:-6])
-        return Belief(after, belief.bias - correction[-6:], mirror(P - K @ PH.T))
+        return kalman_update(self.coordinates, group, belief, concatenate(parts), H, noise)
 
     # a pose from outside ---------------------------------------------------------------------------------------
 
@@ -302,9 +283,8 @@ class ContactFilter:
         H[:3, group.dim - 3 : group.dim] = -skew(X[:3, 3])
         H[:, : group.dim] = H[:, : group.dim] @ self.coordinates.change(group, X)
         # 1e100: an infinite deviation means that this part was not measured, and its square has to stay finite
-        return self._kalman_update(
-            belief, error, H, np.diag(np.repeat(np.minimum([position, rotation], 1e100) ** 2, 3))
-        )
+        noise = np.diag(np.repeat(np.minimum([position, rotation], 1e100) ** 2, 3))
+        return kalman_update(self.coordinates, group, belief, error, H, noise)
 
     # runs -----------------------------------------------------------------------------------------------------
 

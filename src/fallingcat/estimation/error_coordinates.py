@@ -33,7 +33,7 @@ class ErrorCoordinates(ABC):
         """Error of the estimate ``X``."""
 
     @abstractmethod
-    def corrected(self, group: SEk3, X: Matrix, delta: Vector) -> Matrix:
+    def correct(self, group: SEk3, X: Matrix, delta: Vector) -> Matrix:
         """Element whose error was ``delta``."""
 
 
@@ -52,7 +52,7 @@ class Invariant(ErrorCoordinates):
         """``log(X^ X^-1)``."""
         return group.log(X @ group.inverse(true))
 
-    def corrected(self, group: SEk3, X: Matrix, delta: Vector) -> Matrix:
+    def correct(self, group: SEk3, X: Matrix, delta: Vector) -> Matrix:
         """``exp(-xi) X^``."""
         return group.exp(-delta) @ X
 
@@ -73,7 +73,7 @@ class Additive(ErrorCoordinates):
         turn = rotations.log(X[:3, :3] @ true[:3, :3].T)
         return concatenate([(X[:3, 3:] - true[:3, 3:]).T.reshape(-1), turn])
 
-    def corrected(self, group: SEk3, X: Matrix, delta: Vector) -> Matrix:
+    def correct(self, group: SEk3, X: Matrix, delta: Vector) -> Matrix:
         """``(exp(-delta_R) R^, t_i^ - delta_i)``."""
         R = rotations.exp(-delta[-3:]) @ X[:3, :3]
         t = X[:3, 3:] - delta[:-3].reshape(-1, 3).T

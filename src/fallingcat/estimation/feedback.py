@@ -16,7 +16,7 @@ from ..errors import ModelError, NumericsError, describe
 from ..geometry.point_positions import point_coordinates
 from ..lie import SE3
 from ..model import Model, State
-from ..records import short
+from ..records import short_text
 from .belief import Belief, check_belief
 from .contact_filter import ContactFilter
 from .sensors import IMU, Encoders, check_sensors, checked_bias, checked_feet, deviations, mean_readings
@@ -26,7 +26,7 @@ SOFT_TRAVEL, HARD_TRAVEL = 1e-3, -1e-4
 TIME_ROUNDING = 1e-9
 """s: rounding of sampling times"""
 
-Touching = Callable[[float, State], Any]
+ContactMask = Callable[[float, State], Any]
 """``(t, state) -> mask`` of the feet on the ground"""
 
 
@@ -132,7 +132,7 @@ class EstimatedFeedback:
         self,
         controller: Callable[[float, State], Any],
         filter: ContactFilter,
-        touching: Touching,
+        touching: ContactMask,
         *,
         imu: IMU | None = None,
         encoders: Encoders | None = None,
@@ -161,11 +161,11 @@ class EstimatedFeedback:
         self.bias, self.seed, self.start = checked_bias(bias), seed, start
         self._placement = self.imu.placement(filter.model)
         self._to_unit = np.asarray(SE3().Ad(np.linalg.inv(self._placement)))
-        self._last = np.inf
+        self._last_tick = np.inf
         self._kernel = filter.compile()
 
     def __repr__(self) -> str:
-        return f"<EstimatedFeedback of {short(self.filter.model.name)}>"
+        return f"<EstimatedFeedback of {short_text(self.filter.model.name)}>"
 
     @property
     def history(self) -> tuple[FloatArray, State]:
@@ -188,11 +188,11 @@ class EstimatedFeedback:
         Returns:
             What the controller returns.
         """
-        if not t >= self._last:
+        if not t >= self._last_tick:
             self._restart(t, state)
-        elif t > self._last:
+        elif t > self._last_tick:
             self._advance(t, state)
-        self._last = t
+        self._last_tick = t
         return self.controller(t, self._states[-1])
 
     def _restart(self, t: float, state: State) -> None:
@@ -209,9 +209,9 @@ class EstimatedFeedback:
 
     def _advance(self, t: float, state: State) -> None:
         """One step of the filter."""
-        before, dt = self._delayed_sample(self._last, self.imu.delay), t - self._last
+        before, dt = self._delayed_sample(self._last_tick, self.imu.delay), t - self._last_tick
         self._samples.append(self._exact_sample(t, state))
-        self._drop_old_samples(self._last)
+        self._drop_old_samples(self._last_tick)
         now = self._delayed_sample(t, self.imu.delay)
         rotations, velocities = np.array([before.rotation, now.rotation]), np.array([before.velocity, now.velocity])
         ideal = mean_readings(rotations, velocities, np.asarray(self.filter.model.gravity), dt)[0]

@@ -71,6 +71,6 @@ def _smoothing_step(filter: ContactFilter, belief: Belief, predicted: Belief, C:
     group, coordinates = filter.group, filter.coordinates
     error = coordinates.error(group, predicted.element, after.element)
     correction = C @ np.concatenate([error, predicted.bias - after.bias])
-    element = coordinates.corrected(group, belief.element, correction[:-6])
+    element = coordinates.correct(group, belief.element, correction[:-6])
     P = belief.covariance + C @ (after.covariance - predicted.covariance) @ C.T
     return Belief(element, belief.bias - correction[-6:], 0.5 * (P + P.T))

@@ -14,7 +14,7 @@ import numpy as np
 from ..arrays import block, concatenate, cross, scale
 from ..arrays.types import Matrix, Pose, Twist, Vector, Wrench
 from ..dynamics.spatial import RigidInertia, motion_to_child, rigid_inertias, wrench_to_parent, wrenches_to_parent
-from ..dynamics.sweeps import Node, Places, inward, nodes, outward
+from ..dynamics.sweeps import Node, Places, accumulate_inward, nodes, propagate_outward
 from ..lie import SE3
 from ..lie.rotations import skew
 from ..model import Joint, Model, State
@@ -34,11 +34,11 @@ class Swirl(NamedTuple):
     """``sum m v`` (3), ``v`` of the point at the origin"""
     moment: Matrix
     """``sum H W`` (3x3), ``H = skew(h)``"""
-    second: Matrix
+    second_moment: Matrix
     """``sum H V + I W`` (3x3)"""
 
     @classmethod
-    def of(cls, inertia: RigidInertia, twist: Twist) -> Swirl:
+    def from_inertia(cls, inertia: RigidInertia, twist: Twist) -> Swirl:
         """Sum of one body, or of several that move together."""
         v, w, H = twist[:3], twist[3:], skew(inertia.moment)
         W = skew(w)
@@ -50,7 +50,7 @@ class Swirl(NamedTuple):
         spin, drift = R @ self.spin, R @ self.drift
         turned = R @ self.moment @ R.T
         moment = turned + p @ skew(spin)
-        second = R @ self.second @ R.T + p @ (skew(drift) - turned) - moment @ p
+        second = R @ self.second_moment @ R.T + p @ (skew(drift) - turned) - moment @ p
         return Swirl(spin, drift - cross(spin, H[:3, 3]), moment, second)
 
     def __add__(self, other: Any) -> Swirl:
@@ -58,7 +58,7 @@ class Swirl(NamedTuple):
 
     def matrix(self) -> Matrix:
         """Matrix (6x6) ``[[sum m W, sum m V - H W], [sum H W, sum H V + I W]]``."""
-        return block([[skew(self.spin), skew(self.drift) - self.moment], [self.moment, self.second]])
+        return block([[skew(self.spin), skew(self.drift) - self.moment], [self.moment, self.second_moment]])
 
 
 _REST = Swirl(np.zeros(3), np.zeros(3), np.zeros((3, 3)), np.zeros((3, 3)))
@@ -69,9 +69,9 @@ class Frames(NamedTuple):
 
     tree: list[Node]
     """the joints, as seen from these frames"""
-    own: list[RigidInertia]
+    link_inertias: list[RigidInertia]
     """inertia of each link"""
-    crossing: list[Twist]
+    relative_twists: list[Twist]
     """``6``: how the frame of each link moves relative to that of its parent"""
     swirls: list[Swirl]
     """motion of each link relative to its frame"""
@@ -87,12 +87,12 @@ def frames(model: Model, state: State) -> Frames:
     poses, slips = [np.eye(4)], [rest]  # of the links relative to their frames
     for node, joint, body in zip(nodes(model, state), model.joints, bodies[1:], strict=True):
         H, below = poses[node.parent] @ node.H, slips[node.parent]
-        if _aligned(node, joint):
+        if _is_axis_aligned(node, joint):
             poses.append(poses[0])
             slips.append(rest)
             seen.tree.append(node._replace(H=H))
-            seen.own.append(body)
-            seen.crossing.append(motion_to_child(H, below) + node.S @ node.rates)
+            seen.link_inertias.append(body)
+            seen.relative_twists.append(motion_to_child(H, below) + node.S @ node.rates)
             seen.swirls.append(_REST)
         else:
             X = _SE3.Ad(H)
@@ -102,13 +102,13 @@ def frames(model: Model, state: State) -> Frames:
             poses.append(H)
             slips.append(slip)
             seen.tree.append(node._replace(H=poses[0], S=S, S_dot=S_dot, constant=False))
-            seen.own.append(body.to_parent(H))
-            seen.crossing.append(rest)
-            seen.swirls.append(Swirl.of(seen.own[-1], slip))
+            seen.link_inertias.append(body.to_parent(H))
+            seen.relative_twists.append(rest)
+            seen.swirls.append(Swirl.from_inertia(seen.link_inertias[-1], slip))
     return seen
 
 
-def _aligned(node: Node, joint: Joint) -> bool:
+def _is_axis_aligned(node: Node, joint: Joint) -> bool:
     """Answer if a joint turns about a coordinate axis, or not at all, on a placement that permutes the axes at most."""
     turns = np.count_nonzero(node.S[3:]) if node.constant else node.S.shape[1]
     return bool(turns <= 1 and np.count_nonzero(joint.placement[:3, :3]) == 3)
@@ -123,9 +123,9 @@ class Branches(NamedTuple):
     """``n x n``, skew: twice the area that two axes sweep, along the spin"""
     momenta: Matrix
     """``6 x n``: momentum per joint rate"""
-    right: Matrix
+    base_rows: Matrix
     """``6 x n``: base rows of the coadjoint matrix"""
-    left: Matrix
+    base_columns: Matrix
     """``6 x n``: its base columns, transposed"""
     rows: Matrix
     """``6 x n``: ``rows[:, i] . t`` is twice the area that axis i and a twist ``t`` of the base sweep"""
@@ -137,23 +137,23 @@ def branches(model: Model, seen: Frames, twist: Twist, spin: Vector) -> Branches
     """Terms of the tree when the base moves with ``twist`` (6) and areas are seen along ``spin`` (3).
 
     For axis i on the way from axis k to the base ``C[i, k] = s_i . right_k`` and ``C[k, i] = s_i . left_k + ds_i/dt .
-    momentum_k``, with ``right = L ds/dt - (Q + adt(p)) s`` and ``left = -(Q - adt(p))' s`` of the composite inertia
-    ``L``, momentum ``p`` and ``Q = sum L ad(nu)``, all relative to the frame of k.  From there to the frame of i,
-    ``left`` takes ``-ad(crossing)' momentum`` along at each joint.
+    momentum_k``, with ``right = L ds/dt - (Q + adt(p)) s`` (``base_rows``) and ``left = -(Q - adt(p))' s``
+    (``base_columns``) of the composite inertia ``L``, momentum ``p`` and ``Q = sum L ad(nu)``, all relative to the
+    frame of k.  From there to the frame of i, ``left`` takes ``-ad(relative twist)' momentum`` along at each joint.
     """
     tree, own, crossing, own_swirls = seen
     rates = [np.zeros(6), *(node.S @ node.rates for node in tree)]
-    twists = outward(tree, twist, lambda node, nu: motion_to_child(node.H, nu) + rates[node.link])
-    spins = outward(tree, spin, lambda node, w: node.H[:3, :3].T @ w)
+    twists = propagate_outward(tree, twist, lambda node, nu: motion_to_child(node.H, nu) + rates[node.link])
+    spins = propagate_outward(tree, spin, lambda node, w: node.H[:3, :3].T @ w)
     momenta = [inertia @ nu for inertia, nu in zip(own, twists, strict=True)]
-    inertias = inward(tree, own, lambda node, inertia: inertia.to_parent(node.H))
-    momenta = inward(tree, momenta, lambda node, momentum: wrench_to_parent(node.H, momentum))
+    inertias = accumulate_inward(tree, own, lambda node, inertia: inertia.to_parent(node.H))
+    momenta = accumulate_inward(tree, momenta, lambda node, momentum: wrench_to_parent(node.H, momentum))
 
-    def stirred(node: Node, swirl: Swirl) -> Swirl:
-        return (swirl + Swirl.of(inertias[node.link], crossing[node.link])).to_parent(node.H)
+    def swirl_in_parent(node: Node, swirl: Swirl) -> Swirl:
+        return (swirl + Swirl.from_inertia(inertias[node.link], crossing[node.link])).to_parent(node.H)
 
-    swirls = inward(tree, own_swirls, stirred)
-    joints = Places.of(model)._replace(sizes=[0, *Places.of(model).sizes[1:]])
+    swirls = accumulate_inward(tree, own_swirls, swirl_in_parent)
+    joints = Places.from_model(model)._replace(sizes=[0, *Places.from_model(model).sizes[1:]])
     carried: list[list[list[Matrix]]] = [
         [] for _ in own
     ]  # columns of all that moves behind a link, the last child first
@@ -195,7 +195,7 @@ def _area_rows(inertia: RigidInertia, S: Matrix, momenta: Matrix, spin: Vector) 
     """``6 x nv``: takes a twist ``t`` to ``2 spin . sum m u_s x u_t``."""
     twice = 2.0 * spin
     W = skew(twice)
-    turned = skew(inertia.moment) @ (W @ S[:3]) + skew(inertia.second @ twice) @ S[3:]
+    turned = skew(inertia.moment) @ (W @ S[:3]) + skew(inertia.second_moment @ twice) @ S[3:]
     return concatenate([W @ momenta[:3], turned])
 
 

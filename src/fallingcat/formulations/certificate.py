@@ -137,13 +137,15 @@ def certify(eom: EquationsOfMotion, tolerance: float = 1e-9, seen: Evidence | No
 
     def check(claim: Claim) -> Check:
         claimed = eom.factorization in claim.factorizations
-        return checked(claim.name, claim.meaning, lambda: claim.residual(eom, against), tolerance, claimed)
+        return check_residual(claim.name, claim.meaning, lambda: claim.residual(eom, against), tolerance, claimed)
 
     claims: Sequence[Claim] = (*OF_ALL, *named_claims(change.claims))
     return Certificate(eom.name, eom.factorization, tuple(map(check, claims)))
 
 
-def checked(name: str, meaning: str, residual: Callable[[], float], tolerance: float, claimed: bool = True) -> Check:
+def check_residual(
+    name: str, meaning: str, residual: Callable[[], float], tolerance: float, claimed: bool = True
+) -> Check:
     """Check of a residual, which may be unproved."""
     try:
         return Check(name, float(residual()), tolerance, claimed, meaning)

@@ -18,9 +18,9 @@ from .links import brackets
 if TYPE_CHECKING:
     from .equations import EquationsOfMotion
 
-ALL = frozenset(FACTORIZATIONS)
+ALL_FACTORIZATIONS = frozenset(FACTORIZATIONS)
 PASSIVE = frozenset({"christoffel", "passive", "coadjoint"})
-DECOUPLING = frozenset({"newton_euler", "hamel"})
+DECOUPLING_FACTORIZATIONS = frozenset({"newton_euler", "hamel"})
 CHRISTOFFEL = frozenset({"christoffel"})
 
 
@@ -50,7 +50,7 @@ class Claim:
     """in words or as an equation"""
     residual: Callable[[EquationsOfMotion, Evidence], float]
     """function of the equations and the evidence"""
-    factorizations: frozenset[str] = ALL
+    factorizations: frozenset[str] = ALL_FACTORIZATIONS
     """Coriolis matrices that make the claim"""
 
 
@@ -107,7 +107,7 @@ def _passivity(eom: EquationsOfMotion, seen: Evidence) -> float:
 def _torsion(eom: EquationsOfMotion, seen: Evidence) -> float:
     """For body-fixed velocities, where brackets are constant; a change makes and unmakes no torsion."""
     links, Ti = seen.links, seen.inverse
-    v, w, there = links.state.velocity, links.other, links.elsewhere
+    v, w, there = links.state.velocity, links.random_velocity, links.elsewhere
     along_v = (eom.C + seen.M @ seen.turn) @ (seen.T @ w)
     along_w = there.recursive_coriolis(eom.factorization) @ v
     bracket = links.M @ (brackets(links.model, v) @ w)
@@ -173,7 +173,7 @@ OF_ALL = (
 
 OF_SOME = (
     Claim("mass decoupling", "M_xy = 0", _mass_decoupling),
-    Claim("force decoupling", "C_xy = 0", _force_decoupling, DECOUPLING),
+    Claim("force decoupling", "C_xy = 0", _force_decoupling, DECOUPLING_FACTORIZATIONS),
     Claim("null space", "M_yz = 0: internal motion and null space do not couple", _null_space),
     Claim("invariance", "C_x v_x + C_xy v_y = 0", _invariance),
     Claim("gravity", "g = (-m g, 0, 0)", _gravity),

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import concatenate, mirror, solve, stack, takes
+from ..arrays import argument_sizes, concatenate, mirror, solve, stack
 from ..arrays.types import Matrix, Matrix_m_n, Tensor, Tensor_m_n_n, Twist, Vector_m, Vector_n, Wrench
 from ..dynamics import mass_matrix_derivative
 from ..dynamics.checks import check_robot, check_state, vector
@@ -35,12 +35,12 @@ class Axis(NamedTuple):
     """the link that it carries first"""
     last: int
     """the last link that it carries: links are numbered depth first"""
-    carried: RigidInertia
+    subtree_inertia: RigidInertia
     """the inertia of everything that it carries"""
     momentum: Wrench
-    """``6``: ``carried @ s``"""
+    """``6``: ``subtree_inertia @ s``"""
 
-    def carries(self, other: Axis) -> bool:
+    def moves_link_of(self, other: Axis) -> bool:
         """True if moving this axis moves ``other``'s link."""
         return self.link <= other.link <= self.last
 
@@ -57,9 +57,9 @@ class Shape(NamedTuple):
     axes: list[Axis]
     A_axes: Matrix
     """``m x axes``: the connection of each axis alone; ``A``, where no joint follows another"""
-    spread: np.ndarray
+    rate_selection: np.ndarray
     """``axes x n``, of 0 and 1: which rate moves which axis"""
-    whole: RigidInertia
+    total_inertia: RigidInertia
     """the whole robot, frozen"""
 
 
@@ -77,7 +77,7 @@ def shape(model: Model, state: State) -> Shape:
     # sums of rigid inertias round differently above and below the diagonal
     Mb = mirror(S.T @ (total[0] @ S))
     Mbq = S.T @ stack([axis.momentum for axis in axes], axis=1) if axes else np.zeros((model.m, 0))
-    A, T = solve(Mb, Mbq), geo.places.spread[model.m :, model.m :]
+    A, T = solve(Mb, Mbq), geo.places.rate_selection[model.m :, model.m :]
     if len(axes) == model.n:
         return Shape(Mb, Mbq, A, axes, A, T, total[0])
     return Shape(Mb, Mbq @ T, A @ T, axes, A, T, total[0])
@@ -159,7 +159,7 @@ def connection_rate(model: Model, state: State, parts: Shape) -> Matrix:
     return solve(parts.Mb, Mdot[:m, m:] - Mdot[:m, :m] @ parts.A)
 
 
-@takes(x="n", y="n")
+@argument_sizes(x="n", y="n")
 def curvature(
     model: Model, state: State, x: Vector_n | None = None, y: Vector_n | None = None
 ) -> Vector_m | Tensor_m_n_n:
@@ -203,16 +203,18 @@ def curvature_tensor(model: Model, parts: Shape) -> Tensor:
     m, n = model.m, len(parts.axes)
     S = model.base.selection
     follow = [S @ parts.A_axes[:, i] for i in range(n)]  # how the base follows axis i, against its motion
-    moved = [_area_matrix(axis.carried, axis.s, axis.momentum) for axis in parts.axes]
-    base = [_area_matrix(parts.whole, a, parts.whole @ a) - W for a, W in zip(follow, moved, strict=True)]
+    moved = [_area_matrix(axis.subtree_inertia, axis.s, axis.momentum) for axis in parts.axes]
+    base = [
+        _area_matrix(parts.total_inertia, a, parts.total_inertia @ a) - W for a, W in zip(follow, moved, strict=True)
+    ]
     pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
     if not pairs:
         return np.zeros((m, model.n, model.n))
     areas = []
     for i, j in pairs:
-        by_i = follow[i] - parts.axes[i].s if parts.axes[i].carries(parts.axes[j]) else follow[i]
+        by_i = follow[i] - parts.axes[i].s if parts.axes[i].moves_link_of(parts.axes[j]) else follow[i]
         by_j = base[i] @ follow[j]
-        if parts.axes[j].carries(parts.axes[i]) and parts.axes[i].link != parts.axes[j].link:
+        if parts.axes[j].moves_link_of(parts.axes[i]) and parts.axes[i].link != parts.axes[j].link:
             by_j = by_j + moved[i] @ parts.axes[j].s
         areas.append(by_j + moved[j] @ by_i)
     # all right sides at once: Mb is factored once
@@ -224,10 +226,10 @@ def curvature_tensor(model: Model, parts: Shape) -> Tensor:
         for i in range(n)
     ]
     F = stack(rows, axis=1)
-    return F if n == model.n else stack([parts.spread.T @ F[i] @ parts.spread for i in range(m)])
+    return F if n == model.n else stack([parts.rate_selection.T @ F[i] @ parts.rate_selection for i in range(m)])
 
 
 def _area_matrix(inertia: RigidInertia, s: Twist, momentum: Wrench) -> Matrix:
     """``3 x 6``: takes a twist ``t`` to ``sum m u_s x u_t`` over the points of a body; ``[[p], J [w] - [v] [h]]``."""
     v, w = skew(s[:3]), skew(s[3:])
-    return concatenate([skew(momentum[:3]), inertia.second @ w - v @ skew(inertia.moment)], axis=1)
+    return concatenate([skew(momentum[:3]), inertia.second_moment @ w - v @ skew(inertia.moment)], axis=1)

@@ -39,7 +39,7 @@ from .connection import connection_rate, shape
 from .velocity_change import VelocityChange, derived_rate, upper
 
 _SE3 = SE3()
-DECOUPLED = ("mass decoupling", "force decoupling")
+DECOUPLING_CHECKS = ("mass decoupling", "force decoupling")
 
 
 def decoupling(
@@ -88,10 +88,10 @@ def decoupling(
     Y_dot = _square(_rate(model, state, Ty, Ty_dot, "Ty"), one_y, "Ty_dot", invertible=False)
     parts = shape(model, state)
     XA, XA_dot = X @ parts.A, X_dot @ parts.A + X @ connection_rate(model, state, parts)
-    inverse = upper(X, _inverted(Tx, X), XA, Y, _inverted(Ty, Y))[1]
+    inverse = upper(X, _inverse_or_default(Tx, X), XA, Y, _inverse_or_default(Ty, Y))[1]
     T_dot = block([[X_dot, XA_dot], [np.zeros((model.n, model.m)), Y_dot]])
     change = VelocityChange.of(
-        model, state, matrix, "decoupling", "Tx locked velocity", "Ty joint rates", DECOUPLED, T_dot, inverse
+        model, state, matrix, "decoupling", "Tx locked velocity", "Ty joint rates", DECOUPLING_CHECKS, T_dot, inverse
     )
     known = all(given is None or callable(given) for given in (Tx, Ty))
     return change if known else replace(change, at=None)
@@ -197,7 +197,7 @@ def momentum_map(
     Tx_dot = Xi.T @ Mdot - Xi.T @ X_dot.T @ Tx
     T_dot = _upper_rate(Tx, Tx_dot, parts.A, connection_rate(model, state, parts))
     inverse = upper(Tx, solve(parts.Mb, X.T), Tx @ parts.A, one, one)[1]
-    claims = (*DECOUPLED, "invariance") if orientation == "world" else DECOUPLED
+    claims = (*DECOUPLING_CHECKS, "invariance") if orientation == "world" else DECOUPLING_CHECKS
     label = f"momentum, {frame} frame" + ("" if orientation == "world" else f", {axes_of(orientation)}")
     return VelocityChange.of(model, state, matrix, "momentum map", label, "joint rates", claims, T_dot, inverse)
 
@@ -340,7 +340,7 @@ def _centroidal_adjoint(model: Model, state: State, orientation: Orientation, na
     T_dot = _upper_rate(X, X_dot, parts.A, connection_rate(model, state, parts))
     inverse = upper(X, Xi, X @ parts.A, one, one)[1]
     aligned = orientation == "world" and slides_with_gravity(model)
-    claims = (*DECOUPLED, "gravity", "linear blocks") if aligned else DECOUPLED
+    claims = (*DECOUPLING_CHECKS, "gravity", "linear blocks") if aligned else DECOUPLING_CHECKS
     return VelocityChange.of(model, state, matrix, name, label, "joint rates", claims, T_dot, inverse)
 
 
@@ -367,7 +367,7 @@ def _rate(
     return np.zeros((size, size)) if rate is None else rate
 
 
-def _inverted(given: Matrix | Callable[[State], Matrix] | None, X: Matrix) -> Matrix:
+def _inverse_or_default(given: Matrix | Callable[[State], Matrix] | None, X: Matrix) -> Matrix:
     return X if given is None or not len(X) else solve(X, np.eye(len(X)))
 
 

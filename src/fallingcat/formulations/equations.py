@@ -14,7 +14,7 @@ from ..dynamics.checks import check_robot, vector
 from ..errors import ModelError, describe
 from ..model import Model, State
 from ..model.literals import Factorization
-from ..progress import check_memory, telling, warn_of_time
+from ..progress import check_memory, report_progress, warn_of_time
 from ..records import concise
 from .velocity_change import VelocityChange, identity
 
@@ -141,7 +141,7 @@ class EquationsOfMotion:
 
         what = f"certifying {self.model.name!r}"
         warn_of_time(what, _certificate_seconds(self), "lock joints (model.lock), or take a part of it")
-        with telling(what, by_clock=True):
+        with report_progress(what, by_clock=True):
             return certify(self, tolerance)
 
 

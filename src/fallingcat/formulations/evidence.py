@@ -69,17 +69,17 @@ class Evidence:
     @cached_property
     def T_dot(self) -> np.ndarray:
         """Rate ``dT/dt`` by complex step, not as the change has it."""
-        rate = np.asarray(np.imag(self._at(1j * STEP)) / STEP)
-        if not is_rate(rate, self._at, float(np.abs(self.links.state.velocity).max(initial=0.0))):
+        rate = np.asarray(np.imag(self._change_at(1j * STEP)) / STEP)
+        if not is_rate(rate, self._change_at, float(np.abs(self.links.state.velocity).max(initial=0.0))):
             raise UnprovedError("the change's `at` does not compute with complex numbers: its rate cannot be checked")
         return rate
 
     @cached_property
     def T_now(self) -> np.ndarray:
         """Matrix ``T`` as the change has it at this moment of its clock."""
-        return np.asarray(np.real(self._at(1j * STEP)))
+        return np.asarray(np.real(self._change_at(1j * STEP)))
 
-    def _at(self, step: complex) -> Matrix:
+    def _change_at(self, step: complex) -> Matrix:
         if self.change.at is None:
             raise UnprovedError("the change gives no `at`: its rate cannot be checked")
         return self.change.at(step)
@@ -130,7 +130,7 @@ class Evidence:
     @cached_property
     def _largest_entries(self) -> np.ndarray:
         """Largest possible entries, if nothing cancelled in changes of velocity, there and back."""
-        return np.asarray(np.outer(self._reach, self._reach) + self._mass @ rough(self.T) @ np.abs(self.inverse))
+        return np.asarray(np.outer(self._reach, self._reach) + self._mass @ row_maxima(self.T) @ np.abs(self.inverse))
 
     @cached_property
     def M_size(self) -> np.ndarray:
@@ -143,7 +143,7 @@ class Evidence:
         links = self.links
         turning = ratio(links.sizes(links.J, links.J_dot), np.outer(links.scale, links.scale)).max(initial=0.0)
         rate = max(turning, ratio(self._reach @ np.abs(self.turn), self._reach).max(initial=0.0))
-        moved = self._mass @ rough(self.T_dot) @ np.abs(self.inverse)
+        moved = self._mass @ row_maxima(self.T_dot) @ np.abs(self.inverse)
         return links.sizes(self.J, self.J_dot) + LOST_DIGITS * (rate * self._largest_entries + moved)
 
     @cached_property
@@ -160,7 +160,7 @@ class Evidence:
         return np.asarray(self.M_size @ np.abs(self.acceleration) + self.C_size @ np.abs(v) + self.g_size)
 
 
-def rough(T: np.ndarray) -> np.ndarray:
+def row_maxima(T: np.ndarray) -> np.ndarray:
     """Largest entry of its row for every entry that is not exactly zero: what it may be a difference of."""
     return np.asarray((T != 0.0) * np.abs(T).max(axis=1, keepdims=True, initial=0.0))
 

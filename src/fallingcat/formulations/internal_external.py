@@ -15,7 +15,7 @@ from ..model import Model, State
 from ..model.literals import WEIGHTS, Place, Weight, place_name
 from .center_frames import Orientation, axes_of, check_orientation, frame_matrices, from_base
 from .connection import Shape, connection_rate, shape
-from .decoupling import DECOUPLED
+from .decoupling import DECOUPLING_CHECKS
 from .velocity_change import VelocityChange, upper
 
 
@@ -91,19 +91,19 @@ def internal_external(
         raise ModelError(
             f"the internal velocity of a link has {m} components: {n} joint degrees of freedom are too few"
         )
-    Z = _free_joints(model, link) if null_space is None else _checked(null_space, (n, n - m))
+    Z = _free_joints(model, link) if null_space is None else _check_null_space(null_space, (n, n - m))
 
-    def split(state: State, parts: Shape) -> Split:
+    def split_at(state: State, parts: Shape) -> JointRateSplit:
         W = np.eye(n) if weight == "moore_penrose" else reduced_shape_inertia(model, state, parts)
-        return _split(_internal(model, state, link, parts), W, Z, link)
+        return _split_joint_rates(_internal(model, state, link, parts), W, Z, link)
 
     def matrix(at: State) -> Matrix:
         parts = shape(model, at)
-        X, Y = from_base(model, at, "centroidal", orientation), split(at, parts).Y
+        X, Y = from_base(model, at, "centroidal", orientation), split_at(at, parts).Y
         return upper(X, X, X @ parts.A, Y, Y)[0]
 
     parts = shape(model, state)
-    joints = split(state, parts)
+    joints = split_at(state, parts)
     X, X_inverse, X_dot = frame_matrices(model, state, "centroidal", orientation)
     A_dot = connection_rate(model, state, parts)
     J_dot = _internal_rate(model, state, link, parts, A_dot)
@@ -115,13 +115,13 @@ def internal_external(
     rest = f"internal velocity of {name}" + (f", {n - m} velocities in its null space" if n > m else "")
     external = "external velocity at the center of mass"
     external += "" if orientation == "world" else f", {axes_of(orientation)}"
-    claims = (*DECOUPLED, "null space") if weight == "inertia" and n > m else DECOUPLED
+    claims = (*DECOUPLING_CHECKS, "null space") if weight == "inertia" and n > m else DECOUPLING_CHECKS
     return VelocityChange.of(
         model, state, matrix, f"internal/external at {name}", external, rest, claims, T_dot, inverse
     )
 
 
-class Split(NamedTuple):
+class JointRateSplit(NamedTuple):
     """Split of joint rates into internal velocity and null space: ``Y = [J; K]``, ``Y^-1 = [J#, N]``.
 
     Orthogonal in ``W``.
@@ -130,7 +130,7 @@ class Split(NamedTuple):
     J: Matrix
     K: Matrix
     """``K = Z' (1 - J# J) = (N' W N)^-1 N' W``"""
-    right: Matrix
+    right_inverse: Matrix
     """``J# = W^-1 J' (J W^-1 J')^-1``"""
     N: Matrix
     W: Matrix
@@ -143,7 +143,7 @@ class Split(NamedTuple):
     @property
     def inverse(self) -> Matrix:
         """Matrix ``[J#, N]`` (n x n)."""
-        return concatenate([self.right, self.N], axis=1)
+        return concatenate([self.right_inverse, self.N], axis=1)
 
     def rate(self, J_dot: Matrix, W_dot: Matrix, Z: Matrix) -> Matrix:
         """Rate ``dY/dt``: ``dK/dt = (N' W N)^-1 N' (dW/dt - dJ'/dt J#' W) J# J - Z' J# dJ/dt N K``."""
@@ -154,12 +154,12 @@ class Split(NamedTuple):
         return concatenate([J_dot, solve(N.T @ W @ N, bend) - (Z.T @ right) @ (J_dot @ N) @ K])
 
 
-def _split(J: Matrix, W: Matrix, Z: Matrix, link: Place) -> Split:
+def _split_joint_rates(J: Matrix, W: Matrix, Z: Matrix, link: Place) -> JointRateSplit:
     """Any inverse ``[B, N]`` of ``[J; Z']`` holds a right inverse ``B`` and the null space; ``J# = B - N c``."""
     m = len(J)
     _check_rank(J, f"the internal Jacobian of {place_name(link)!r} has lost rank: a dynamic singularity")
     if not Z.shape[1]:
-        return Split(J, Z.T, _inverse(J), Z, W)
+        return JointRateSplit(J, Z.T, _inverse(J), Z, W)
     counted = concatenate([J, Z.T])
     _check_rank(
         counted, f"null_space misses motions in the null space of {place_name(link)!r} at this shape: choose another"
@@ -167,7 +167,7 @@ def _split(J: Matrix, W: Matrix, Z: Matrix, link: Place) -> Split:
     both = _inverse(counted)
     B, N = both[:, :m], both[:, m:]
     c = solve(N.T @ W @ N, N.T @ W @ B)
-    return Split(J, Z.T + c @ J, B - N @ c, N, W)
+    return JointRateSplit(J, Z.T + c @ J, B - N @ c, N, W)
 
 
 def _free_joints(model: Model, link: Place) -> np.ndarray:
@@ -186,7 +186,7 @@ def _free_joints(model: Model, link: Place) -> np.ndarray:
     return one[:, sorted(chosen)]
 
 
-def _checked(null_space: Matrix, wanted: tuple[int, int]) -> Matrix:
+def _check_null_space(null_space: Matrix, wanted: tuple[int, int]) -> Matrix:
     return numbers(null_space, wanted, "null_space")
 
 

@@ -16,7 +16,7 @@ from ..arrays import any_nonzero
 from ..arrays.types import Matrix
 from ..caching import cached_property
 from ..dynamics import coriolis_matrix, inverse_dynamics, kinetic_energy, potential_energy
-from ..dynamics.sweeps import nodes, outward
+from ..dynamics.sweeps import nodes, propagate_outward
 from ..lie import SE3
 from ..lie.rotations import block_diagonal, homogeneous
 from ..model import Model, State
@@ -32,29 +32,29 @@ ARRAYS = 8
 class Links:
     """Robot at a state, link by link, for the velocity ``[twist; rates]``.
 
-    Twists of links are at their centers of mass, in their own axes.  ``acceleration`` and ``other`` are random
-    directions to try equations along.
+    Twists of links are at their centers of mass, in their own axes.  ``acceleration`` and ``random_velocity`` are
+    random directions to try equations along.
     """
 
     def __init__(self, model: Model, state: State, seed: int = 0) -> None:
         self.model, self.state = model, state
         bytes_each = 6 * 8 * model.nv * len(model.links)
         check_memory(f"a certificate of {model.name!r}", ARRAYS * bytes_each, "fix joints (model.lock), or take a part")
-        self.acceleration, self.other = np.random.default_rng(seed).normal(size=(2, model.nv))
+        self.acceleration, self.random_velocity = np.random.default_rng(seed).normal(size=(2, model.nv))
         driven = [i for i, joint in enumerate(model.joints) if any_nonzero(joint.armature)]
-        self.J = np.array([*jacobians(model, state), *(_padded(_rates(model, i)) for i in driven)])
+        self.J = np.array([*jacobians(model, state), *(_pad_with_zeros(_rates(model, i)) for i in driven)])
         """links x 6 x nv"""
         self.J_dot = np.zeros_like(self.J)
         self.J_dot[: len(model.links)] = np.imag(jacobians(model, state_after(model, state, 1j * STEP))) / STEP
         bodies = [block_diagonal([link.body.mass * np.eye(3), link.body.inertia]) for link in model.links]
-        rotors = [_padded(np.diag(model.joints[i].rotor), 6) for i in driven]
+        rotors = [_pad_with_zeros(np.diag(model.joints[i].rotor), 6) for i in driven]
         self.inertia = np.array([*bodies, *rotors])
         """links x 6 x 6"""
         twists = self.J @ state.velocity
         groups = [*(_SE3 for _ in bodies), *(model.joints[i].kind.group for i in driven)]
-        self._ad = np.array([_padded(G.ad(nu[: G.dim]), 6) for G, nu in zip(groups, twists, strict=True)])
+        self._ad = np.array([_pad_with_zeros(G.ad(nu[: G.dim]), 6) for G, nu in zip(groups, twists, strict=True)])
         momenta = [L @ nu for L, nu in zip(self.inertia, twists, strict=True)]
-        self._adt = np.array([_padded(G.adt(h[: G.dim]), 6) for G, h in zip(groups, momenta, strict=True)])
+        self._adt = np.array([_pad_with_zeros(G.adt(h[: G.dim]), 6) for G, h in zip(groups, momenta, strict=True)])
         self._coriolis: dict[str, np.ndarray] = {}
 
     @cached_property
@@ -70,7 +70,7 @@ class Links:
     @cached_property
     def weights(self) -> np.ndarray:
         """Weight of each link, in its axes (links x 3)."""
-        poses = outward(nodes(self.model, self.state), self.state.pose, lambda node, H: H @ node.H)
+        poses = propagate_outward(nodes(self.model, self.state), self.state.pose, lambda node, H: H @ node.H)
         weights = np.zeros((len(self.inertia), 3))
         for i, (link, H) in enumerate(zip(self.model.links, poses, strict=True)):
             weights[i] = link.body.mass * H[:3, :3].T @ self.model.gravity
@@ -130,9 +130,9 @@ class Links:
 
     @cached_property
     def elsewhere(self) -> Links:
-        """Same robot in the same place with the velocity ``other``."""
+        """Same robot in the same place with the velocity ``random_velocity``."""
         m, (pose, joints, _, _) = self.model.m, self.state
-        return Links(self.model, State(pose, joints, self.other[:m], self.other[m:]))
+        return Links(self.model, State(pose, joints, self.random_velocity[:m], self.random_velocity[m:]))
 
     def recursive_coriolis(self, factorization: Factorization) -> np.ndarray:
         """Coriolis matrix ``C`` (nv x nv) as the library makes it, once."""
@@ -147,10 +147,10 @@ def jacobians(model: Model, state: State) -> np.ndarray:
     unit = np.eye(model.nv)
     rows = [unit[model.m :][v] for v in model.v_slices]
 
-    def carry(node: Any, J: Any) -> Matrix:
+    def child_jacobian(node: Any, J: Any) -> Matrix:
         return _SE3.Ad(_SE3.inverse(node.H)) @ J + node.S @ rows[node.link - 1]
 
-    at_origins = outward(nodes(model, state), model.base.selection @ unit[: model.m], carry)
+    at_origins = propagate_outward(nodes(model, state), model.base.selection @ unit[: model.m], child_jacobian)
     to_centers = [_SE3.Ad(homogeneous(np.eye(3), -link.body.center)) for link in model.links]
     return np.array([X @ J for X, J in zip(to_centers, at_origins, strict=True)])
 
@@ -160,7 +160,7 @@ def _rates(model: Model, joint: int) -> np.ndarray:
     return np.eye(model.nv)[model.m :][model.v_slices[joint]]
 
 
-def _padded(X: np.ndarray, width: int | None = None) -> np.ndarray:
+def _pad_with_zeros(X: np.ndarray, width: int | None = None) -> np.ndarray:
     """``X`` with zeros below, up to six rows, and to its right, up to ``width`` columns."""
     return np.pad(X, ((0, 6 - X.shape[0]), (0, (width or X.shape[1]) - X.shape[1])))
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import columns, concatenate, half, mirror, skew_mirror, solve, solve_tree
+from ..arrays import columns, concatenate, mirror, skew_mirror, solve, solve_tree, upper_triangle
 from ..arrays.types import (
     Matrix,
     Matrix_m_m,
@@ -138,7 +138,7 @@ class ReducedEquations(NamedTuple):
         m = len(mu)
         half_P = X.T @ self.D_q[:m, :m] @ X + Mb @ G.ad(V_1c)
         turn = G.adt(Mb @ mu)
-        D_mu = _coupling(turn, S, A, self.B)
+        D_mu = _momentum_coupling(turn, S, A, self.B)
         xi = concatenate([mu, self.rates])
         D_q = block_diagonal([half_P, self.Gamma])
         P = X.T @ self.P @ X
@@ -168,7 +168,7 @@ def reduced_equations(model: Model, state: State) -> ReducedEquations:
     check_memory(f"the reduced equations of {model.name!r}", 84.0 * model.nv**2, "lock joints (model.lock)")
     m, S6 = model.m, model.base.selection
     seen = frames(model, state)
-    M = composite_mass(model, seen.tree, seen.own)
+    M = composite_mass(model, seen.tree, seen.link_inertias)
     Mb, Mbq = M[:m, :m], M[:m, m:]
     A = solve_tree(Mb[::-1, ::-1], Mbq[::-1], range(-1, m - 1))[::-1]  # translations first: their block is diagonal
     follow = A @ state.rates  # the base follows with minus this when there is no momentum
@@ -178,9 +178,9 @@ def reduced_equations(model: Model, state: State) -> ReducedEquations:
     swirl, turn = S6.T @ tree.swirl @ S6, model.base.adt(Mb @ mu)
     # what branches share goes through the base: the zeros of the tree, plus products with the connection
     Lq = mirror(columns(lambda x, y: x - A.T @ y, M[m:, m:], Mbq))
-    left = (S6.T @ tree.left).T
+    left = (S6.T @ tree.base_columns).T
     C = with_rotor_coriolis(model, tree.C, state.rates, "coadjoint")
-    Gamma = columns(lambda C, a, right: C - left @ a - A.T @ (right + swirl @ a), C, A, S6.T @ tree.right)
+    Gamma = columns(lambda C, a, right: C - left @ a - A.T @ (right + swirl @ a), C, A, S6.T @ tree.base_rows)
     # mirrored, so that P is symmetric to the bit: its skew part would pass for work
     P = mirror(-(swirl + swirl.T))
     ad, rows = model.base.ad(mu), S6.T @ tree.rows
@@ -190,13 +190,13 @@ def reduced_equations(model: Model, state: State) -> ReducedEquations:
     gravity = gravity_forces(model, state)
     return ReducedEquations(
         Mb, Lq, A, mu, P, S, Gamma, B,
-        block_diagonal([0.5 * P, Gamma]), _coupling(turn, S, A, B),
+        block_diagonal([0.5 * P, Gamma]), _momentum_coupling(turn, S, A, B),
         concatenate([gravity[:m], gravity[m:] - A.T @ gravity[:m]]),
         concatenate([mu, state.rates]), model.base,
     )  # fmt: skip
 
 
-def _coupling(turn: Matrix, S: Matrix, A: Matrix, B: Matrix) -> Matrix:
+def _momentum_coupling(turn: Matrix, S: Matrix, A: Matrix, B: Matrix) -> Matrix:
     """``D_mu`` of (18): skew by its making."""
     side = 0.5 * S + turn @ A
     return concatenate([concatenate([turn, -side], axis=1), concatenate([side.T, -B], axis=1)])
@@ -225,5 +225,5 @@ def _curvature_forces(model: Model, M: Matrix, A: Matrix, areas: Matrix, rows: M
     about = skew_mirror(whole[np.ix_(r, r)] - mixed + mixed.T + center.T @ whole[np.ix_(t, t)] @ center)
     y = rows[r] - center.T @ rows[t] - 0.5 * about @ A[r]
     lift, turned, follow = rows[t].T, y.T, A[r].T
-    parts = (half(areas), M[t, model.m :], A[r], y)
+    parts = (upper_triangle(areas), M[t, model.m :], A[r], y)
     return skew_mirror(columns(lambda area, x, a, y: area + lift @ solve(mass, x) + turned @ a - follow @ y, *parts))

@@ -11,7 +11,7 @@ from ..arrays.types import Matrix, Twist, Vector
 from ..dynamics.checks import check_robot, positive
 from ..errors import ModelError, describe
 from ..model import Model, State
-from .certificate import Certificate, Check, checked
+from .certificate import Certificate, Check, check_residual
 from .claims import negative_part
 from .connection import connection
 from .decoupling import locked
@@ -58,7 +58,7 @@ def certify_reduced(
     checks: list[Check] = []
 
     def check(name: str, meaning: str, residual: Callable[[], float]) -> None:
-        checks.append(checked(name, meaning, residual, tolerance))
+        checks.append(check_residual(name, meaning, residual, tolerance))
 
     M, C, m = seen.M_size, seen.C_size, model.m
     a, v = seen.acceleration, np.abs(rel.xi)
@@ -73,7 +73,7 @@ def certify_reduced(
     check("commutativity", "P(rates) mu = S(mu) rates", lambda: worst(rel.P @ rel.mu - rel.S @ rel.rates, C[:m] @ v))
     check("curvature", "B = mu' Mb DA by swept areas", parts.curvature)
     check("coriolis", "Gamma by its definition, over links", parts.coriolis)
-    check("parts", "D_q of P, Gamma; D_mu of S, A, B", parts.assembly)
+    check("parts", "D_q of P, Gamma; D_mu of S, A, B", parts.block_residual)
     check("separation", "D_q by rates, D_mu by mu alone", parts.separation)
     check("weight", "g = -sum J' m g over links", lambda: worst(rel.g - seen.g, seen.g_size))
     check(
@@ -101,23 +101,26 @@ class _Parts:
     """The two parts of the equations: ``D_q`` by the shape's motion, ``D_mu`` by the locked one."""
 
     def __init__(self, model: Model, state: State, rel: ReducedEquations, seen: Evidence) -> None:
-        self.model, self.state, self.rel, self.seen = model, state, rel, seen
-        self.shape, self.whole = self._moving(np.zeros(model.m), rel.rates), self._moving(rel.mu, np.zeros(model.n))
+        self.model, self.state, self.rel, self.evidence = model, state, rel, seen
+        self.shape, self.locked_motion = (
+            self._state_with(np.zeros(model.m), rel.rates),
+            self._state_with(rel.mu, np.zeros(model.n)),
+        )
 
     def curvature(self) -> float:
         """Residual of [Mishra] Theorem 2: ``y' B x = mu' Mb DA(x, y)``, for one ``x`` and every axis ``y``."""
-        rel, m, x = self.rel, self.model.m, self.seen.links.other[self.model.m :]
+        rel, m, x = self.rel, self.model.m, self.evidence.links.random_velocity[self.model.m :]
         areas = [rel.mu @ rel.Mb @ curvature_slice(self.model, self.state, x, y) for y in np.eye(self.model.n)]
-        return worst(rel.B @ x - np.array(areas).reshape(-1), self.seen.C_size[m:, m:] @ np.abs(x))
+        return worst(rel.B @ x - np.array(areas).reshape(-1), self.evidence.C_size[m:, m:] @ np.abs(x))
 
     def coriolis(self) -> float:
         """Residual of (19d): ``Gamma`` is the shape's block of the coadjoint matrix without momentum."""
-        m, seen = self.model.m, self._seen(self.shape)
+        m, seen = self.model.m, self._evidence_at(self.shape)
         return worst(self.rel.Gamma - seen.coriolis("coadjoint")[m:, m:], self._size(seen)[m:, m:])
 
-    def assembly(self) -> float:
+    def block_residual(self) -> float:
         """Residual of [Mishra] (18), (20): every block where it belongs."""
-        rel, m, C = self.rel, self.model.m, self.seen.C_size
+        rel, m, C = self.rel, self.model.m, self.evidence.C_size
         turn = rel.group.adt(rel.Mb @ rel.mu)
         side = 0.5 * rel.S + turn @ rel.A
         D_q = np.block([[0.5 * rel.P, np.zeros_like(side)], [np.zeros_like(side.T), rel.Gamma]])
@@ -126,22 +129,22 @@ class _Parts:
 
     def separation(self) -> float:
         """Residual of ``D_q`` and ``D_mu`` against the shape moving without momentum, and the locked robot."""
-        by_rates, by_mu = (reduced_equations(self.model, at) for at in (self.shape, self.whole))
-        sizes = [self._size(self._seen(at)) for at in (self.shape, self.whole)]
+        by_rates, by_mu = (reduced_equations(self.model, at) for at in (self.shape, self.locked_motion))
+        sizes = [self._size(self._evidence_at(at)) for at in (self.shape, self.locked_motion)]
         D_q, D_mu = self.rel.D_q - by_rates.D_q, self.rel.D_mu - by_mu.D_mu
         return max(worst(D, size + size.T) for D, size in zip((D_q, D_mu), sizes, strict=True))
 
-    def _moving(self, mu: Twist, rates: Vector) -> State:
+    def _state_with(self, mu: Twist, rates: Vector) -> State:
         """State of the same configuration with another locked velocity and other rates."""
         pose, joints, _, _ = self.state
         return State(pose, joints, mu - connection(self.model, self.state) @ rates, rates)
 
-    def _seen(self, state: State) -> Evidence:
+    def _evidence_at(self, state: State) -> Evidence:
         return Evidence(Links(self.model, state), locked(self.model, state))
 
     def _size(self, seen: Evidence) -> Matrix:
         """Natural size of a part; the other part leaves its rounding."""
-        return seen.C_size + LOST_DIGITS * self.seen.C_size
+        return seen.C_size + LOST_DIGITS * self.evidence.C_size
 
 
 def _velocity(rel: ReducedEquations, seen: Evidence) -> float:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..arrays import concatenate, cross, scale, solve, takes
+from ..arrays import argument_sizes, concatenate, cross, scale, solve
 from ..arrays.types import Matrix, Twist, Vector, Wrench
 from ..dynamics.spatial import RigidInertia, motion_to_child, rigid_inertias, wrench_to_parent
-from ..dynamics.sweeps import Node, inward, nodes, outward
+from ..dynamics.sweeps import Node, accumulate_inward, nodes, propagate_outward
 from ..model import Model, State
 
 
-@takes(x="n", y="n")
+@argument_sizes(x="n", y="n")
 def curvature_slice(model: Model, state: State, x: Vector, y: Vector) -> Vector:
     """Curvature ``DA(x, y)`` (m): ``Mb DA(x, y) = S' [0; 2 sum m u_x x u_y]`` over all points of the robot.
 
@@ -21,13 +21,13 @@ def curvature_slice(model: Model, state: State, x: Vector, y: Vector) -> Vector:
     """
     tree = nodes(model, state)
     own = rigid_inertias(model)
-    locked = inward(tree, own, lambda node, inertia: inertia.to_parent(node.H))[0]
+    locked = accumulate_inward(tree, own, lambda node, inertia: inertia.to_parent(node.H))[0]
     S = model.base.selection
     Mb = S.T @ (locked @ S)
     a = _without_momentum(model, tree, own, Mb, x)
     b = _without_momentum(model, tree, own, Mb, y)
     areas = [_area(inertia, u, v) for inertia, u, v in zip(own, a, b, strict=True)]
-    area = inward(tree, areas, lambda node, swept: node.H[:3, :3] @ swept)[0]
+    area = accumulate_inward(tree, areas, lambda node, swept: node.H[:3, :3] @ swept)[0]
     return solve(Mb, S.T @ concatenate([np.zeros(3), 2.0 * area]))
 
 
@@ -37,10 +37,12 @@ def _without_momentum(model: Model, tree: list[Node], own: list[RigidInertia], M
     rates = [x[v] for v in model.v_slices]
 
     def twists(base: Vector) -> list[Twist]:
-        return outward(tree, base, lambda node, nu: motion_to_child(node.H, nu) + node.S @ rates[node.link - 1])
+        return propagate_outward(
+            tree, base, lambda node, nu: motion_to_child(node.H, nu) + node.S @ rates[node.link - 1]
+        )
 
     momenta = [inertia @ nu for inertia, nu in zip(own, twists(np.zeros(6)), strict=True)]
-    return twists(-(S @ solve(Mb, S.T @ inward(tree, momenta, _to_parent)[0])))
+    return twists(-(S @ solve(Mb, S.T @ accumulate_inward(tree, momenta, _to_parent)[0])))
 
 
 def _to_parent(node: Node, wrench: Wrench) -> Wrench:
@@ -52,4 +54,4 @@ def _area(inertia: RigidInertia, a: Twist, b: Twist) -> Vector:
     h = inertia.moment
     (va, wa), (vb, wb) = (a[:3], a[3:]), (b[:3], b[3:])
     swept = cross(va, scale(inertia.mass, vb) + cross(wb, h)) + cross(cross(wa, h), vb)
-    return swept + inertia.second @ cross(wa, wb)
+    return swept + inertia.second_moment @ cross(wa, wb)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import block, concatenate, mirror, stack, takes
+from ..arrays import argument_sizes, block, concatenate, mirror, stack
 from ..arrays.types import (
     FloatArray,
     Matrix,
@@ -32,7 +32,7 @@ from .reduced import reduced_equations
 _SE3 = SE3()
 
 
-@takes(x="n")
+@argument_sizes(x="n")
 def locked_inertia_rate(model: Model, state: State, x: Vector_n) -> Matrix_m_m:
     """Rate of the locked inertia along a shape velocity, ``P(q, x) = dMb/dt``: [Mishra] Lemma 6, (15).
 
@@ -56,12 +56,12 @@ def locked_inertia_rate(model: Model, state: State, x: Vector_n) -> Matrix_m_m:
     check_state(model, state)
     x = vector(x, model.n, "x")
     parts = shape(model, state)
-    rates = parts.spread @ x
+    rates = parts.rate_selection @ x
     rows = [_slope(axis, model.base.selection) * rates[i] for i, axis in enumerate(parts.axes)]
     return mirror(sum(rows[1:], start=rows[0])) if rows else np.zeros((model.m, model.m))
 
 
-@takes(y="m")
+@argument_sizes(y="m")
 def locked_inertia_slope(model: Model, state: State, y: Twist) -> Matrix_m_n:
     """Derivative of the locked inertia times a velocity, ``S(q, y)``: [Mishra] Lemma 7, (16), (76).
 
@@ -86,10 +86,10 @@ def locked_inertia_slope(model: Model, state: State, y: Twist) -> Matrix_m_n:
     y = vector(y, model.m, "y")
     parts = shape(model, state)
     columns = [_slope(axis, model.base.selection) @ y for axis in parts.axes]
-    return stack(columns, axis=1) @ parts.spread if columns else np.zeros((model.m, 0))
+    return stack(columns, axis=1) @ parts.rate_selection if columns else np.zeros((model.m, 0))
 
 
-@takes(x="n", y="n")
+@argument_sizes(x="n", y="n")
 def connection_exterior(
     model: Model, state: State, x: Vector_n | None = None, y: Vector_n | None = None
 ) -> Vector_m | Tensor_m_n_n:
@@ -186,5 +186,5 @@ def reduced_derivatives(model: Model, state: State) -> ReducedDerivatives:
 
 def _slope(axis: Axis, S: FloatArray) -> Matrix:
     """``dMb/dq_i = -S' (ad(s)' I + I ad(s)) S`` (m x m) of one axis: all that it carries turns about it."""
-    half = S.T @ (axis.carried @ (_SE3.ad(axis.s) @ S))
+    half = S.T @ (axis.subtree_inertia @ (_SE3.ad(axis.s) @ S))
     return -(half + half.T)

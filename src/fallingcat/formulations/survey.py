@@ -55,7 +55,7 @@ def survey(
     worst: list[Certificate] = []
     for _ in range(states):
         found = list(_certificates(model, model.random_state(rng), tolerance))
-        worst = [_worse(a, b) for a, b in zip(worst, found, strict=True)] if worst else found
+        worst = [_worse_certificate(a, b) for a, b in zip(worst, found, strict=True)] if worst else found
         advance()
     return worst
 
@@ -72,13 +72,13 @@ def _certificates(model: Model, state: State, tolerance: float) -> Iterator[Cert
         yield certify_reduced(model, state, tolerance=tolerance)
 
 
-def _worse(a: Certificate, b: Certificate) -> Certificate:
+def _worse_certificate(a: Certificate, b: Certificate) -> Certificate:
     """The worse verdict of each check, and of two alike the larger residual."""
     pairs = zip(a.checks, b.checks, strict=True)
-    return a._replace(checks=tuple(max(pair, key=_badness) for pair in pairs))
+    return a._replace(checks=tuple(max(pair, key=_severity) for pair in pairs))
 
 
-def _badness(check: Check) -> tuple[int, float]:
+def _severity(check: Check) -> tuple[int, float]:
     """Order of a check by verdict and residual; one that is not a number is the largest."""
     rank = ("holds", "unproved", "broken").index(check.verdict)
     return rank, float("inf") if np.isnan(check.residual) else check.residual

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..dynamics.checks import check_model
-from ..dynamics.sweeps import nodes, outward
+from ..dynamics.sweeps import nodes, propagate_outward
 from ..errors import ModelError
 from ..lie.rotations import homogeneous
 from ..model import Model, Surface
@@ -21,7 +21,7 @@ from .distances import check_pairs
 from .ellipsoids import radii_and_margin
 from .hulls import mesh_hull
 from .manifold import point_count
-from .signed_distance import Solid, meet, thick
+from .signed_distance import Solid, proximity, solid_of_shape
 
 FREE_JOINT_DIMENSION = 6
 """Degrees of freedom of a joint that moves a body on its own."""
@@ -86,7 +86,7 @@ def body_pairs(model: Model, links: Sequence[tuple[str, str]] | None = None) -> 
 @lru_cache(maxsize=16)
 def _pairs_of_links(model: Model, links: tuple[tuple[str, str], ...] | None) -> tuple[BodyPair, ...]:
     named = _candidate_pairs(model) if links is None else [_link_indices(model, *pair) for pair in links]
-    poses = outward(nodes(model, model.neutral()), np.eye(4), lambda node, H: H @ node.H)
+    poses = propagate_outward(nodes(model, model.neutral()), np.eye(4), lambda node, H: H @ node.H)
     found = []
     for i, j in named:
         own, other = (_sides(model, k) for k in (i, j))
@@ -165,7 +165,7 @@ def side_shapes(model: Model, i: int) -> list[Shape]:
     return [
         shape
         for shape in model.links[i].collisions
-        for _ in (range(1) if isinstance(shape, Mesh) or thick(shape) is not None else _small_balls(shape))
+        for _ in (range(1) if isinstance(shape, Mesh) or solid_of_shape(shape) is not None else _small_balls(shape))
     ]
 
 
@@ -206,7 +206,7 @@ def _sides(model: Model, i: int) -> list[Side]:
     """Collision shapes of a link: of a mesh its convex hull, of an ellipsoid the points that stand for it."""
     sides = []
     for shape in model.links[i].collisions:
-        solid = thick(shape)
+        solid = solid_of_shape(shape)
         if solid is not None:
             sides.append(Side(i, shape.placement, solid))
             continue
@@ -234,8 +234,8 @@ def _small_balls(shape: Shape) -> list[tuple[np.ndarray, float]]:
 
 def _are_separated(a: Side, b: Side, poses: Sequence[Any], margin: float) -> bool:
     """True if two shapes are no nearer than a margin (m) where links have these poses."""
-    (H, *_), (G, *_) = a.at(poses), b.at(poses)
-    return bool(meet(H, a.solid, G, b.solid).distance >= margin)
+    (H, *_), (G, *_) = a.place_solid(poses), b.place_solid(poses)
+    return bool(proximity(H, a.solid, G, b.solid).distance >= margin)
 
 
 @lru_cache(maxsize=16)

@@ -49,7 +49,7 @@ def body_touches(model: Model, state: State, pairs: tuple[BodyPair, ...]) -> lis
     R, origin, sides = state.pose[:3, :3], state.pose[:3, 3], couples(model.nominal, pairs)
     found, margins = [], pair_margins(model.nominal, pairs)
     for (a, b), (heights, normal, points), margin in zip(sides, manifolds(sides, geo.poses), margins, strict=True):
-        center = b.at(geo.poses)[0][:3, 3]
+        center = b.place_solid(geo.poses)[0][:3, 3]
         J = _relative_jacobian(geo, R, a, b, center)
         arms = [R @ (p - center) for p in points]
         heights, axes = heights - margin if margin else heights, tangent_axes(R @ normal)
@@ -59,7 +59,9 @@ def body_touches(model: Model, state: State, pairs: tuple[BodyPair, ...]) -> lis
 
 def _relative_jacobian(geo: Geometry, R: Any, a: Side, b: Side, center: Any) -> Any:
     """``6 x nv``: twist of the second link against the first at a ``center`` (3, axes of the base), in world axes."""
-    s = geo.places.columns(geo.moving(b.link, geo.axes)) - geo.places.columns(geo.moving(a.link, geo.axes))
+    s = geo.places.columns(geo.mask_moving_joints(b.link, geo.axes)) - geo.places.columns(
+        geo.mask_moving_joints(a.link, geo.axes)
+    )
     return concatenate([R @ (s[:3] - skew(center) @ s[3:]), R @ s[3:]])
 
 
@@ -68,7 +70,7 @@ def nominal_rows(model: Model, state: State, pairs: tuple[BodyPair, ...]) -> np.
     geo, R, rows = geometry(model, state), state.pose[:3, :3], [np.zeros((0, 3, model.nv))]
     for (a, b), pair in zip(couples(model.nominal, pairs), pairs, strict=True):
         small = min((a, b), key=lambda side: side.solid.reach)
-        H, half, radius = small.at(geo.poses)
+        H, half, radius = small.place_solid(geo.poses)
         J = _relative_jacobian(geo, R, a, b, H[:3, 3])
         for x, y in list(product((-1.0, 1.0), repeat=2))[: pair.points]:
             arm = R @ H[:3, :3] @ (np.array([x, y, -1.0]) * (half + radius))
@@ -113,7 +115,7 @@ def link_motion(geo: Geometry, state: State, link: int, gravity: Any) -> tuple[A
     Angular acceleration beside it, both in the frame of the link.
     """
     R, p = geo.poses[link][:3, :3], geo.poses[link][:3, 3]
-    s = geo.places.columns(geo.moving(link, geo.axes))
+    s = geo.places.columns(geo.mask_moving_joints(link, geo.axes))
     J = concatenate([R.T @ (s[:3] - skew(p) @ s[3:]), R.T @ s[3:]])
     fall = _bias(geo, state, link, p, np.zeros(3)) - state.pose[:3, :3].T @ gravity
     return J, concatenate([R.T @ fall, R.T @ _drift(geo, state, link)[3:]])

@@ -15,11 +15,11 @@ from ..arrays import concatenate, is_numeric, map_each
 from ..arrays.types import Pose, Scalar, Vector
 from ..arrays.vectorize import vectorize
 from ..dynamics.checks import check_model
-from ..dynamics.sweeps import nodes, outward
+from ..dynamics.sweeps import nodes, propagate_outward
 from ..errors import ModelError, describe
 from ..model import Joint, Model
 from ..records import concise
-from .signed_distance import Proximity, Solid, meeting, thick
+from .signed_distance import Proximity, Solid, proximity_function, solid_of_shape
 
 
 class Side(NamedTuple):
@@ -31,9 +31,9 @@ class Side(NamedTuple):
     """``4 x 4``: in the frame of the link"""
     solid: Solid
 
-    def at(self, poses: Sequence[Any]) -> tuple[Pose, Vector, Scalar]:
+    def place_solid(self, poses: Sequence[Any]) -> tuple[Pose, Vector, Scalar]:
         """Pose, half sizes and radius, given the poses of links."""
-        return poses[self.link] @ self.placement, np.array(self.solid.half), self.solid.radius
+        return poses[self.link] @ self.placement, np.array(self.solid.half_sizes), self.solid.radius
 
 
 Couple = tuple[Side, Side]
@@ -104,15 +104,15 @@ def pushing_pairs(model: Model, pairs: Sequence[tuple[str, str]] | None = None) 
         True
     """
     check_model(model)
-    return _default_pairs(model, None if pairs is None else _checked(model, pairs))
+    return _default_pairs(model, None if pairs is None else _check_pairs(model, pairs))
 
 
-def _checked(model: Model, pairs: Any) -> tuple[tuple[str, str], ...]:
+def _check_pairs(model: Model, pairs: Any) -> tuple[tuple[str, str], ...]:
     if not isinstance(pairs, Sequence) or not all(isinstance(pair, Sequence) and len(pair) == 2 for pair in pairs):
         raise ModelError(f"pairs are pairs of names of links, not {describe(pairs)}")
     for first, second in pairs:
         for name in (first, second):
-            if not any(thick(shape) for shape in model.links[model.link_index(name)].collisions):
+            if not any(solid_of_shape(shape) for shape in model.links[model.link_index(name)].collisions):
                 raise ModelError(f"link {name!r} has no sphere, capsule, box or cylinder that could push another")
         if not joints_between(model, model.link_index(first), model.link_index(second)):
             raise ModelError(f"no joint moves {first!r} and {second!r} against each other")
@@ -133,7 +133,7 @@ def _default_pairs(model: Model, named: tuple[tuple[str, str], ...] | None) -> S
     else:
         hinged = couples = [(model.link_index(a), model.link_index(b)) for a, b in named]
     shapes = [_ordered_pair(a, b) for i, j in couples for a, b in product(sides[i], sides[j])]
-    poses = outward(nodes(model, model.neutral()), np.eye(4), lambda node, H: H @ node.H)
+    poses = propagate_outward(nodes(model, model.neutral()), np.eye(4), lambda node, H: H @ node.H)
     depths = [-1.0 * met.distance if named is None else 0.0 for met in meetings(shapes, poses)]
     clear = [pair for pair, depth in zip(shapes, depths, strict=True) if depth <= 0.0]
     overlapping = dict.fromkeys(
@@ -145,7 +145,7 @@ def _default_pairs(model: Model, named: tuple[tuple[str, str], ...] | None) -> S
 
 
 def _sides(model: Model, i: int) -> list[Side]:
-    solids = [(shape.placement, thick(shape)) for shape in model.links[i].collisions]
+    solids = [(shape.placement, solid_of_shape(shape)) for shape in model.links[i].collisions]
     return [Side(i, placement, solid) for placement, solid in solids if solid is not None]
 
 
@@ -155,7 +155,7 @@ def _ordered_pair(a: Side, b: Side) -> Couple:
 
 def meetings(pairs: Sequence[Couple], poses: Sequence[Any]) -> list[Proximity]:
     """Nearest points of pairs of shapes, given the poses of links in one frame, in which the results are."""
-    given = [(*a.at(poses), *b.at(poses)) for a, b in pairs]
+    given = [(*a.place_solid(poses), *b.place_solid(poses)) for a, b in pairs]
     return [Proximity(x[0], x[1:4], x[4:]) for x in for_all(pairs, _meeting_vector, given)]
 
 
@@ -172,7 +172,7 @@ def for_all(pairs: Sequence[Couple], function: Callable[..., Any], given: Sequen
     found: list[Any] = [None] * len(pairs)
     kinds: dict[Any, list[int]] = {}
     for i, (a, b) in enumerate(pairs):
-        kinds.setdefault(meeting(a.solid, b.solid), []).append(i)
+        kinds.setdefault(proximity_function(a.solid, b.solid), []).append(i)
     for kind, members in kinds.items():
         rows = [given[i] for i in members]
         together = _evaluated_together if all(is_numeric(x) for row in rows for x in row) else _evaluated_each
@@ -203,14 +203,14 @@ def _evaluated_together(function: Callable[..., Any], rows: Sequence[tuple[Any, 
 def _paths_to_common_link(model: Model, i: int, j: int) -> tuple[list[Joint], list[Joint]]:
     """The joints from each of two links inward, up to what both hang on."""
 
-    def inward(k: int) -> list[int]:
+    def path_to_base(k: int) -> list[int]:
         way = []
         while k > 0:
             way.append(k)
             k = model.parents[k - 1]
         return way
 
-    first, second = inward(i), inward(j)
+    first, second = path_to_base(i), path_to_base(j)
     return (
         [model.joints[k - 1] for k in first if k not in second],
         [model.joints[k - 1] for k in second if k not in first],

@@ -298,7 +298,7 @@ def point_motions(model: Model, state: State, places: Sequence[str]) -> list[Poi
         if link not in of_links:
             path = sorted(set(ancestors(geo.tree, link)))
             bias = sum((geo.axes_dot[i] @ rates[i] for i in path), start=np.zeros(6))
-            of_links[link] = geo.places.columns(geo.moving(link, geo.axes)), bias
+            of_links[link] = geo.places.columns(geo.mask_moving_joints(link, geo.axes)), bias
         s, a = of_links[link]
         p = (geo.poses[link] @ frame.placement)[:3, 3]
         J = s[:3] - skew(p) @ s[3:]
@@ -310,7 +310,7 @@ def point_motions(model: Model, state: State, places: Sequence[str]) -> list[Poi
     return motions
 
 
-def stacked(parts: list[Any], width: int) -> Matrix:
+def stack_rows(parts: list[Any], width: int) -> Matrix:
     """Rows under each other; none at all gives an empty matrix of ``width`` columns."""
     return concatenate(parts) if parts else np.zeros((0, width))
 

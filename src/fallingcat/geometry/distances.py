@@ -67,8 +67,8 @@ def distances(
         [(('base', 'lower'), 0.4)]
     """
     check_robot(model, state)
-    asked = self_pairs(model) if pairs is None else _checked(model, pairs)
-    around = _standing(obstacles)
+    asked = self_pairs(model) if pairs is None else _check_pairs(model, pairs)
+    around = _place_obstacles(obstacles)
     shaped = [link.name for link in model.links if link.collisions] if around else []
     poses, solids = world_poses(model, state), _solids(model)
     placed = around | {
@@ -105,7 +105,7 @@ def check_obstacles(obstacles: Any) -> None:
         raise ModelError(f"obstacles are shapes, such as [Sphere(0.1, placement=H)], not {describe(obstacles)}")
 
 
-def _standing(obstacles: Any) -> dict[str, PlacedShapes]:
+def _place_obstacles(obstacles: Any) -> dict[str, PlacedShapes]:
     check_obstacles(obstacles)
     return {f"obstacle {i}": [(solid(shape), _transform(shape.placement))] for i, shape in enumerate(obstacles)}
 
@@ -117,7 +117,7 @@ def check_pairs(pairs: Any) -> None:
         raise ModelError(f"pairs are pairs of names of links, not {describe(pairs)}")
 
 
-def _checked(model: Model, pairs: Any) -> list[tuple[str, str]]:
+def _check_pairs(model: Model, pairs: Any) -> list[tuple[str, str]]:
     check_pairs(pairs)
     shaped = {link.name for link in model.links if link.collisions}
     for name in (name for pair in pairs for name in pair):

@@ -20,7 +20,7 @@ from .manifold import (
     NO_CONTACT_HEIGHT,
     Corner,
     Manifold,
-    carrying,
+    select_supporting_corners,
     smallest,
     tangent_axes,
 )
@@ -42,18 +42,18 @@ PERPENDICULAR_COSINE = 0.05
 
 
 @lru_cache(maxsize=1024)
-def hull_meeting(first: Hull, second: Hull | Solid) -> HullMeeting:
+def hull_meeting(first: Hull, second: Hull | Solid) -> HullContact:
     """Contact of a hull with another, or with a simple solid."""
-    return HullMeeting(first, second)
+    return HullContact(first, second)
 
 
-class HullMeeting:
+class HullContact:
     """Function ``(pose, half, radius, pose, half, radius) -> Proximity`` of a hull and another solid."""
 
     def __init__(self, first: Hull, second: Hull | Solid) -> None:
         self.first, self.second = first, second
         if isinstance(second, Solid) and second.extent == 3:
-            self.second = box_hull(second.half)
+            self.second = box_hull(second.half_sizes)
 
     def __call__(self, H_a: Pose, half_a: Any, r_a: Any, H_b: Pose, half_b: Any, r_b: Any) -> Proximity:
         """Deepest point of contact."""
@@ -79,7 +79,7 @@ class HullMeeting:
 class _Separation(NamedTuple):
     """Direction along which two hulls are farthest apart, or least deep, out of the first."""
 
-    apart: Any
+    distance: Any
     normal: Any
 
 
@@ -97,12 +97,12 @@ def _hulls(a: Hull, H_a: Pose, b: Hull, H_b: Pose) -> Manifold:
     R, d = A.T @ H_b[:3, :3], A.T @ (H_b[:3, 3] - H_a[:3, 3])
     of_a, of_b = _through_face(a, b.vertices @ R.T + d), _through_face(b, (a.vertices - d) @ R)
     over_edges, met = _edge_edge_direction(a, b, R, d)
-    second = less(of_a.apart + CORNER_TOLERANCE, of_b.apart)
+    second = less(of_a.distance + CORNER_TOLERANCE, of_b.distance)
     least = EDGE_BIAS * min(a.inradius, b.inradius)
-    crossing = less(where(second, of_b.apart, of_a.apart) + least, over_edges.apart)
+    crossing = less(where(second, of_b.distance, of_a.distance) + least, over_edges.distance)
     n = where(second, -1.0 * (R @ of_b.normal), of_a.normal)
     count = max(a.polygons.shape[1], b.polygons.shape[1])
-    ours, theirs = _facing(a, n, count), _facing(b, -1.0 * (R.T @ n), count)
+    ours, theirs = _support_face(a, n, count), _support_face(b, -1.0 * (R.T @ n), count)
     theirs = _Face(R @ theirs.normal, theirs.corners @ R.T + d)
     face, other = (
         _Face(*(where(second, x, y) for x, y in zip(p, q, strict=True))) for p, q in ((theirs, ours), (ours, theirs))
@@ -112,9 +112,9 @@ def _hulls(a: Hull, H_a: Pose, b: Hull, H_b: Pose) -> Manifold:
         (face.corners - face.corners[0]) @ axes.T, (other.corners - face.corners[0]) @ axes.T, axes @ other.normal
     )
     heights, points = [], []
-    for k, (x, y, z) in enumerate(carrying(corners)):
+    for k, (x, y, z) in enumerate(select_supporting_corners(corners)):
         at = face.corners[0] + axes.T @ array([x, y, 0.5 * z])
-        heights.append(where(crossing, over_edges.apart if k == 0 else NO_CONTACT_HEIGHT, z))
+        heights.append(where(crossing, over_edges.distance if k == 0 else NO_CONTACT_HEIGHT, z))
         points.append(H_a[:3, 3] + A @ where(crossing, met, at))
     return Manifold(array(heights), A @ where(crossing, over_edges.normal, n), points)
 
@@ -130,13 +130,13 @@ def _through_face(hull: Hull, points: Any) -> _Separation:
     return _Separation(best[0], best[1:])
 
 
-def _facing(hull: Hull, n: Any, count: int) -> _Face:
+def _support_face(hull: Hull, n: Any, count: int) -> _Face:
     """Face with the vertex that is farthest along ``n``; of several, the one whose normal is nearest to ``n``."""
     along, slopes = hull.vertices @ n, hull.normals @ n
     low = smallest(list(-1.0 * along)) + CORNER_TOLERANCE * hull.reach
     ends = array([smallest([-1.0 * along[i] for i in face]) for face in hull.faces])
     scores = where(less(ends, low + 0.0 * ends), slopes, NO_SEPARATION)
-    rows = np.concatenate([hull.normals, hull.padded(count).reshape(len(hull.faces), -1)], axis=1)
+    rows = np.concatenate([hull.normals, hull.pad_polygons(count).reshape(len(hull.faces), -1)], axis=1)
     best = _row_of_largest(scores, rows)
     return _Face(best[:3], np.reshape(best[3:], (count, 3)))
 
@@ -162,11 +162,11 @@ def _with_column(column: Any, rows: Any) -> Any:
 def _edge_edge_direction(a: Hull, b: Hull, R: Any, d: Any) -> tuple[_Separation, Any]:
     """Direction across an edge of each, and the point of the first hull's edge that is nearest to the other's."""
 
-    def beside(q: Any, f: Any, left: Any, right: Any, R: Any, d: Any) -> Any:
+    def height_in_first_hull(q: Any, f: Any, left: Any, right: Any, R: Any, d: Any) -> Any:
         return _edge_height(a, R @ q + d, R @ f, R @ left, R @ right)
 
     columns = [list(x) for x in b.edge_arrays]
-    rows = map_each(beside, *columns, [R] * len(columns[0]), [d] * len(columns[0]))
+    rows = map_each(height_in_first_hull, *columns, [R] * len(columns[0]), [d] * len(columns[0]))
     best = _row_of_largest(array([row[0] for row in rows]), stack(rows))
     normal, p, e, q, f = (best[k : k + 3] for k in (1, 4, 7, 10, 13))
     return _Separation(best[0], normal), p + scale(along_line(p - q, e, f), e)
@@ -201,7 +201,7 @@ def _overlap(face: Any, other: Any, normal: Any) -> list[Corner]:
     inward, back = _sides(flat, 1.0), _sides(seen, -1.0)
     for i in range(len(other)):
         c, u = other[i - 1], other[i] - other[i - 1]
-        low, high, there = _clipped(c[:2], u[:2], flat, inward)
+        low, high, there = _clip_to_polygon(c[:2], u[:2], flat, inward)
         for t in (low, high):
             place = c + scale(t, u)
             found.append(Corner(place, turn @ place[:2], there))
@@ -232,7 +232,7 @@ def _distance_outside(p: Any, polygon: Any, sides: list[Any]) -> Any:
     return -smallest([-1.0 * (out @ (p - corner)) for out, corner in zip(sides, polygon, strict=True)])
 
 
-def _clipped(c: Any, u: Any, polygon: Any, sides: list[Any]) -> tuple[Any, Any, Any]:
+def _clip_to_polygon(c: Any, u: Any, polygon: Any, sides: list[Any]) -> tuple[Any, Any, Any]:
     """Between which ``t`` in [0, 1] ``c + t u`` is in a polygon, and whether it is there at all."""
     low, high, beyond = 0.0, 1.0, NO_SEPARATION
     for out, corner in zip(sides, polygon, strict=True):
@@ -280,9 +280,9 @@ def _nearest(hull: Hull, c: Any) -> tuple[Any, Any]:
         better = less(here, best)
         best, foot = where(better, here, best), where(better, x, foot)
     # nearer than that the direction to the foot is rounding: the normal of the face serves
-    outside = less(MIN_LENGTH * MIN_LENGTH, where(less(0.0, way.apart), best, 0.0))
+    outside = less(MIN_LENGTH * MIN_LENGTH, where(less(0.0, way.distance), best, 0.0))
     length = sqrt(where(outside, best, 1.0))
-    return where(outside, length, way.apart), where(outside, scale(1.0 / length, c - foot), way.normal)
+    return where(outside, length, way.distance), where(outside, scale(1.0 / length, c - foot), way.normal)
 
 
 def _hull_and_capsule(hull: Hull, H_a: Pose, H_b: Pose, half: Any, radius: Any) -> Manifold:

@@ -48,7 +48,7 @@ class Hull:
         return float(np.linalg.norm(self.vertices, axis=1).max())
 
     @cached_property
-    def half(self) -> tuple[float, float, float]:
+    def half_sizes(self) -> tuple[float, float, float]:
         """Half sizes (m) of a box around it."""
         x, y, z = np.abs(self.vertices).max(axis=0).tolist()
         return x, y, z
@@ -75,7 +75,7 @@ class Hull:
         most = max(map(len, self.faces))
         return np.array([self.vertices[[*face, *[face[-1]] * (most - len(face))]] for face in self.faces])
 
-    def padded(self, count: int) -> np.ndarray:
+    def pad_polygons(self, count: int) -> np.ndarray:
         """:attr:`polygons` with ``count`` corners each."""
         more = count - self.polygons.shape[1]
         return np.concatenate([self.polygons, np.repeat(self.polygons[:, -1:], more, axis=1)], axis=1)
@@ -108,8 +108,8 @@ class Hull:
         pairs = [(pair, (left[pair], left[pair[::-1]])) for pair in left if pair[0] < pair[1]]
         return np.array([pair for pair, _ in pairs]), np.array([faces for _, faces in pairs])
 
-    def meeting(self, other: Any) -> Any:
-        """Function that finds contacts with another solid, see :func:`.signed_distance.meeting`."""
+    def proximity_function(self, other: Any) -> Any:
+        """Function that finds contacts with another solid, see :func:`.signed_distance.proximity_function`."""
         from .hull_contact import hull_meeting
 
         return hull_meeting(self, other)

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..arrays import absolute, array, concatenate, less, scale, sqrt, stack, where
 from .collision_pairs import Couple, for_all
-from .signed_distance import NO_SEPARATION, PARALLEL_SINE, Pose, Proximity, Solid, meeting, separations
+from .signed_distance import NO_SEPARATION, PARALLEL_SINE, Pose, Proximity, Solid, proximity_function, separations
 
 NO_CONTACT_HEIGHT = 1.0
 """m: height of a point without a partner"""
@@ -53,21 +53,21 @@ def point_count(a: Solid, b: Solid) -> int:
 
 def manifolds(pairs: Sequence[Couple], poses: Sequence[Any]) -> list[Manifold]:
     """Manifolds of pairs of shapes, given the poses of links in one frame, in which the answers are."""
-    given = [(*a.at(poses), *b.at(poses)) for a, b in pairs]
+    given = [(*a.place_solid(poses), *b.place_solid(poses)) for a, b in pairs]
     found = []
-    for (a, b), x in zip(pairs, for_all(pairs, _flat, given), strict=True):
+    for (a, b), x in zip(pairs, for_all(pairs, _flat_manifold, given), strict=True):
         k = point_count(a.solid, b.solid)
         found.append(Manifold(x[:k], x[k : k + 3], np.reshape(x[k + 3 :], (k, 3))))
     return found
 
 
-def _flat(kind: Callable[..., Proximity], *given: Any) -> Any:
+def _flat_manifold(kind: Callable[..., Proximity], *given: Any) -> Any:
     several = getattr(kind, "manifold", None) or _MANIFOLDS.get(kind)
-    found = _single(kind(*given)) if several is None else several(*given)
+    found = _one_point_manifold(kind(*given)) if several is None else several(*given)
     return concatenate([found.heights, found.normal, *found.points])
 
 
-def _single(met: Proximity) -> Manifold:
+def _one_point_manifold(met: Proximity) -> Manifold:
     return Manifold(np.reshape(met.distance, 1), met.normal, [met.point])
 
 
@@ -90,7 +90,7 @@ def _box_and_capsule(H_a: Pose, half_a: Any, r_a: Any, H_b: Pose, half_b: Any, r
     c, u, n = R.T @ (H_b[:3, 3] - H_a[:3, 3]), scale(half_b[2], R.T @ H_b[:3, 2]), R.T @ met.normal
     faces = [where(less(ALIGNED_COSINE, absolute(n[i])), 1.0, 0.0) for i in range(3)]
     beside = half_a + scale(1e3, array(faces))  # along the normal of the face nothing is clipped
-    low, high, there = _clipped(c, u, beside)
+    low, high, there = _clip_to_box(c, u, beside)
     flat = less(0.5, sum(faces) * where(there, 1.0, 0.0))
     heights, points = [], []
     for t, other in ((low, met.distance), (high, NO_CONTACT_HEIGHT)):
@@ -101,7 +101,7 @@ def _box_and_capsule(H_a: Pose, half_a: Any, r_a: Any, H_b: Pose, half_b: Any, r
     return Manifold(array(heights), met.normal, points)
 
 
-def _clipped(c: Any, u: Any, half: Any) -> tuple[Any, Any, Any]:
+def _clip_to_box(c: Any, u: Any, half: Any) -> tuple[Any, Any, Any]:
     """Between which ``t`` in [-1, 1] ``c + t u`` is in a box, and whether it is there at all."""
     low, high, there = -1.0, 1.0, None
     size = PARALLEL_SINE * PARALLEL_SINE * (u @ u)
@@ -127,17 +127,17 @@ class _Face(NamedTuple):
     """3: the middle of the box"""
     axes: Any
     """``3 x 3``: as rows"""
-    half: Any
+    half_sizes: Any
     """3: half sizes along them"""
 
     @classmethod
-    def of(cls, H: Pose, half: Any, normal: Any) -> _Face:
+    def from_box(cls, H: Pose, half: Any, normal: Any) -> _Face:
         """Face of the box at ``H`` whose outward normal is ``normal`` (3, one axis of the box, plus or minus)."""
         out = absolute(normal)
         rows = stack([out[[2, 0, 1]], out[[1, 2, 0]], normal])  # the next axes of the box
         return cls(H[:3, 3], rows @ H[:3, :3].T, absolute(rows) @ half)
 
-    def seen(self, H: Pose, half: Any) -> tuple[Any, Any, Any]:
+    def project_face(self, H: Pose, half: Any) -> tuple[Any, Any, Any]:
         """Middle and half edges (3 each, in the axes of this face) of the face of another box that looks at it."""
         Q, t = self.axes @ H[:3, :3], self.axes @ (H[:3, 3] - self.origin)
         sizes = absolute(Q[2])
@@ -149,25 +149,25 @@ class _Face(NamedTuple):
         out = array([x, y, 1.0 - x - y])
         side = where(less(out @ Q[2], 0.0), 1.0, -1.0)
         edges = [Q @ (half * axis) for axis in (out[[2, 0, 1]], out[[1, 2, 0]])]
-        middle = t + scale(side, Q @ (half * out)) - concatenate([np.zeros(2), np.reshape(self.half[2], 1)])
+        middle = t + scale(side, Q @ (half * out)) - concatenate([np.zeros(2), np.reshape(self.half_sizes[2], 1)])
         return middle, *edges
 
 
 def _boxes(H_a: Pose, half_a: Any, r_a: Any, H_b: Pose, half_b: Any, r_b: Any) -> Manifold:
     """Corners of the polygon in which two faces overlap; or the point where two edges cross."""
     of_a, of_b, edges = separations(H_a, half_a, H_b, half_b)
-    second = less(of_a.apart + CORNER_TOLERANCE, of_b.apart)
+    second = less(of_a.distance + CORNER_TOLERANCE, of_b.distance)
     least = smallest(concatenate([half_a, half_b]))
     # faces first: an edge that wins by rounding would replace four points by one, and the box would tip
-    crossing = less(where(second, of_b.apart, of_a.apart) + EDGE_BIAS * least, edges.apart)
-    face = _Face.of(
+    crossing = less(where(second, of_b.distance, of_a.distance) + EDGE_BIAS * least, edges.distance)
+    face = _Face.from_box(
         where(second, H_b, H_a), where(second, half_b, half_a), where(second, -1.0 * of_b.normal, of_a.normal)
     )
-    corners = _overlap(face, *face.seen(where(second, H_a, H_b), where(second, half_a, half_b)))
+    corners = _overlap(face, *face.project_face(where(second, H_a, H_b), where(second, half_a, half_b)))
     met, heights, points = H_a[:3, 3] + H_a[:3, :3] @ edges.place, [], []
-    for k, (x, y, z) in enumerate(carrying(corners)):
-        at = face.origin + face.axes.T @ array([x, y, face.half[2] + 0.5 * z])
-        heights.append(where(crossing, edges.apart if k == 0 else NO_CONTACT_HEIGHT, z))
+    for k, (x, y, z) in enumerate(select_supporting_corners(corners)):
+        at = face.origin + face.axes.T @ array([x, y, face.half_sizes[2] + 0.5 * z])
+        heights.append(where(crossing, edges.distance if k == 0 else NO_CONTACT_HEIGHT, z))
         points.append(where(crossing, met, at))
     normal = where(crossing, H_a[:3, :3] @ edges.normal, scale(where(second, -1.0, 1.0), face.axes[2]))
     return Manifold(array(heights), normal, points)
@@ -178,19 +178,19 @@ class Corner(NamedTuple):
 
     place: Any
     """3: in the axes of the one face, height last"""
-    seen: Any
+    position: Any
     """2 (m): along the edges of the other face"""
-    there: Any
+    exists: Any
     """condition that it is one"""
 
 
 def _overlap(face: _Face, c: Any, p: Any, q: Any) -> list[Corner]:
     """Candidates for the corners of the polygon in which the rectangle ``c + s p + t q`` is over a face."""
-    h, found, size = face.half[:2], [], array([sqrt(p @ p), sqrt(q @ q)])
+    h, found, size = face.half_sizes[:2], [], array([sqrt(p @ p), sqrt(q @ q)])
     for k, (along, across) in enumerate(((p, q), (q, p))):
         for side in (-1.0, 1.0):
             middle = c + scale(side, across)
-            low, high, there = _clipped(middle[:2], along[:2], h)
+            low, high, there = _clip_to_box(middle[:2], along[:2], h)
             for t in (low, high):
                 seen = size * (array([t, side]) if k == 0 else array([side, t]))
                 found.append(Corner(middle + scale(t, along), seen, there))
@@ -207,9 +207,9 @@ def _overlap(face: _Face, c: Any, p: Any, q: Any) -> list[Corner]:
     return found
 
 
-def carrying(corners: Sequence[Corner]) -> list[Any]:
+def select_supporting_corners(corners: Sequence[Corner]) -> list[Any]:
     """Places of four corners: those farthest along :data:`EXTREME_DIRECTIONS`, and always the deepest."""
-    places = [_extreme_corner([way @ x.seen for x in corners], corners) for way in EXTREME_DIRECTIONS]
+    places = [_extreme_corner([way @ x.position for x in corners], corners) for way in EXTREME_DIRECTIONS]
     deepest = _extreme_corner([-x.place[2] for x in corners], corners)
     deeper = less(deepest[2] + MIN_DEPTH_DIFFERENCE, smallest([place[2] for place in places]))
     highest = -smallest([-place[2] for place in places])
@@ -225,7 +225,7 @@ def _extreme_corner(scores: Sequence[Any], corners: Sequence[Corner]) -> Any:
     """The place (3) of the corner with the highest score; one that is far above the face if none is there."""
     most, best = NO_SEPARATION, array([0.0, 0.0, NO_CONTACT_HEIGHT])
     for score, corner in zip(scores, corners, strict=True):
-        here = where(corner.there, score, NO_SEPARATION)
+        here = where(corner.exists, score, NO_SEPARATION)
         better = less(most, here)
         most, best = where(better, here, most), where(better, corner.place, best)
     return best
@@ -243,8 +243,8 @@ def _larger(x: Any, y: Any) -> Any:
     return where(less(x, y), y, x)
 
 
-BOXES = meeting(Solid((1.0, 1.0, 1.0), 0.0), Solid((1.0, 1.0, 1.0), 0.0))
-BOX_AND_CAPSULE = meeting(Solid((1.0, 1.0, 1.0), 0.0), Solid((0.0, 0.0, 1.0), 1.0))
+BOXES = proximity_function(Solid((1.0, 1.0, 1.0), 0.0), Solid((1.0, 1.0, 1.0), 0.0))
+BOX_AND_CAPSULE = proximity_function(Solid((1.0, 1.0, 1.0), 0.0), Solid((0.0, 0.0, 1.0), 1.0))
 _MANIFOLDS: dict[Callable[..., Proximity], Callable[..., Manifold]] = {
     BOXES: _boxes,
     BOX_AND_CAPSULE: _box_and_capsule,

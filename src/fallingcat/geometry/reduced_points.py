@@ -19,7 +19,7 @@ MAX_RELATIVE_DEPTH: Final = 0.05
 DIRECTIONS: Final = 400
 
 
-def reduced(points: CollisionPoints, depth: float = MAX_DEPTH) -> CollisionPoints:
+def reduce_points(points: CollisionPoints, depth: float = MAX_DEPTH) -> CollisionPoints:
     """The points of each link that stand for all: on a plane no other is lower by more than ``depth``.
 
     A plane touches the convex hull of a link, so most points of a link with many shapes never do.  Points are taken
@@ -39,7 +39,7 @@ def reduced(points: CollisionPoints, depth: float = MAX_DEPTH) -> CollisionPoint
         >>> shapes = Box((0.2, 0.2, 0.2)), Sphere(0.05)
         >>> body = fc.Link("body", fc.Body(1.0, (0, 0, 0), np.eye(3)), collisions=shapes)
         >>> whole = fc.contact.collision_points(fc.Model("brick", fc.lie.SE3(), (body,)))
-        >>> len(whole.points), len(reduced(whole).points)
+        >>> len(whole.points), len(reduce_points(whole).points)
         (9, 8)
     """
     kept = sorted(i for mine in _by_link(points) for i in _extreme(points, mine, depth))
@@ -49,7 +49,7 @@ def reduced(points: CollisionPoints, depth: float = MAX_DEPTH) -> CollisionPoint
 
 @functools.lru_cache(maxsize=32)
 def shape_points(model: Model) -> CollisionPoints:
-    """All collision shapes of a robot as :func:`reduced` points, and the model with their frames alone.
+    """All collision shapes of a robot as :func:`reduce_points` points, and the model with their frames alone.
 
     Args:
         model: Robot with collision shapes.
@@ -57,7 +57,7 @@ def shape_points(model: Model) -> CollisionPoints:
     Returns:
         Points and balls, the same object for the same model.
     """
-    whole = reduced(collision_points(model))
+    whole = reduce_points(collision_points(model))
     wanted = {*whole.points} | {frame.name for frame in model.frames}
     frames = tuple(frame for frame in whole.model.frames if frame.name in wanted)
     return whole._replace(model=replace(model, frames=frames))

@@ -1,6 +1,6 @@
 """Signed distance of two solids in closed form: on every kind of number, without a branch.
 
-A solid is all within a ``radius`` of a box of ``half`` sizes, which may be zero: a sphere is a point that is made
+A solid is all within a ``radius`` of a box of ``half_sizes``, which may be zero: a sphere is a point that is made
 thick, a capsule a segment, and a box is itself.  Distances of what overlaps are those of the least way out; two boxes
 have 15 separating axes, a segment and a box six.
 """
@@ -32,20 +32,20 @@ NO_SEPARATION = -1e9
 
 
 class Solid(NamedTuple):
-    """All within ``radius`` of a box of ``half`` sizes (m), in the frame of a shape."""
+    """All within ``radius`` of a box of ``half_sizes`` (m), in the frame of a shape."""
 
-    half: tuple[float, float, float]
+    half_sizes: tuple[float, float, float]
     radius: float
 
     @property
     def extent(self) -> int:
         """0 for a point, 1 for a segment along z, 3 for a box, before they are made thick."""
-        return sum(h > 0.0 for h in self.half)
+        return sum(h > 0.0 for h in self.half_sizes)
 
     @property
     def reach(self) -> float:
         """m: from its middle to what is farthest."""
-        return float(np.linalg.norm(self.half)) + self.radius
+        return float(np.linalg.norm(self.half_sizes)) + self.radius
 
 
 class Proximity(NamedTuple):
@@ -60,28 +60,28 @@ class Proximity(NamedTuple):
 
 
 @singledispatch
-def thick(shape: Shape) -> Solid | None:
+def solid_of_shape(shape: Shape) -> Solid | None:
     """Solid of a shape for contacts between links; None: it has no closed form."""
     return None
 
 
-@thick.register
+@solid_of_shape.register
 def _(shape: Sphere) -> Solid:
     return Solid((0.0, 0.0, 0.0), shape.radius)
 
 
-@thick.register
+@solid_of_shape.register
 def _(shape: Capsule) -> Solid:
     return Solid((0.0, 0.0, 0.5 * shape.length), shape.radius)
 
 
-@thick.register
+@solid_of_shape.register
 def _(shape: Box) -> Solid:
     x, y, z = shape.size
     return Solid((0.5 * x, 0.5 * y, 0.5 * z), 0.0)
 
 
-@thick.register
+@solid_of_shape.register
 def _(shape: Cylinder) -> Solid:
     """The capsule in a long one; the box in a flat one, with its corners on the rims."""
     room = 0.5 * shape.length - shape.radius
@@ -93,31 +93,31 @@ Pose = Any
 """``4 x 4``: of a solid in a frame that both have in common, in which answers are given."""
 
 
-def meeting(first: Solid, second: Solid) -> Callable[[Pose, Any, Any, Pose, Any, Any], Proximity]:
+def proximity_function(first: Solid, second: Solid) -> Callable[[Pose, Any, Any, Pose, Any, Any], Proximity]:
     """Function ``(pose, half, radius, pose, half, radius) -> Proximity`` for two solids of these extents.
 
     The first is no less a box than the second.  A convex hull (:class:`.Hull`) has a function of its own.
     """
     if first.extent > BOX_EXTENT:
-        return first.meeting(second)  # type: ignore[attr-defined]
+        return first.proximity_function(second)  # type: ignore[attr-defined]
     try:
         return _MEETINGS[first.extent, second.extent]
     except KeyError:
         raise ModelError("the first of two solids that meet is the one with the larger extent") from None
 
 
-def meet(H_a: Pose, a: Solid, H_b: Pose, b: Solid) -> Proximity:
+def proximity(H_a: Pose, a: Solid, H_b: Pose, b: Solid) -> Proximity:
     """Proximity of two solids, in any order.
 
     >>> at = np.eye(4)
     >>> at[0, 3] = 0.25
-    >>> found = meet(np.eye(4), Solid((0, 0, 0), 0.1), at, Solid((0, 0, 0.3), 0.2))  # a ball and a capsule
+    >>> found = proximity(np.eye(4), Solid((0, 0, 0), 0.1), at, Solid((0, 0, 0.3), 0.2))  # a ball and a capsule
     >>> found.distance.round(12), found.normal + 0.0, found.point
     (np.float64(-0.05), array([1., 0., 0.]), array([0.075, 0.   , 0.   ]))
     """
     if a.extent >= b.extent:
-        return meeting(a, b)(H_a, np.array(a.half), a.radius, H_b, np.array(b.half), b.radius)
-    found = meet(H_b, b, H_a, a)
+        return proximity_function(a, b)(H_a, np.array(a.half_sizes), a.radius, H_b, np.array(b.half_sizes), b.radius)
+    found = proximity(H_b, b, H_a, a)
     return found._replace(normal=-found.normal)
 
 
@@ -125,19 +125,19 @@ def meet(H_a: Pose, a: Solid, H_b: Pose, b: Solid) -> Proximity:
 
 
 def _balls(H_a: Pose, half_a: Any, r_a: Any, H_b: Pose, half_b: Any, r_b: Any) -> Proximity:
-    return _thick(H_a[:3, 3], r_a, H_b[:3, 3], r_b)
+    return _ball_ball(H_a[:3, 3], r_a, H_b[:3, 3], r_b)
 
 
 def _capsule_and_ball(H_a: Pose, half_a: Any, r_a: Any, H_b: Pose, half_b: Any, r_b: Any) -> Proximity:
     p, u, q = H_a[:3, 3], scale(half_a[2], H_a[:3, 2]), H_b[:3, 3]
     t = _clamp((q - p) @ u / (half_a[2] * half_a[2]), 1.0)
-    return _thick(p + scale(t, u), r_a, q, r_b)
+    return _ball_ball(p + scale(t, u), r_a, q, r_b)
 
 
 def _capsules(H_a: Pose, half_a: Any, r_a: Any, H_b: Pose, half_b: Any, r_b: Any) -> Proximity:
     p, e, q, f = H_a[:3, 3], H_a[:3, 2], H_b[:3, 3], H_b[:3, 2]
     s, t = nearest_of_segments(p - q, e, half_a[2], f, half_b[2])
-    return _thick(p + scale(s, e), r_a, q + scale(t, f), r_b)
+    return _ball_ball(p + scale(s, e), r_a, q + scale(t, f), r_b)
 
 
 def nearest_of_segments(w: Any, e: Any, a: Any, f: Any, b: Any) -> tuple[Any, Any]:
@@ -154,7 +154,7 @@ def nearest_of_segments(w: Any, e: Any, a: Any, f: Any, b: Any) -> tuple[Any, An
     return where(parallel, s, _clamp(turn * t - d, a)), t
 
 
-def _thick(x: Any, r_x: Any, y: Any, r_y: Any) -> Proximity:
+def _ball_ball(x: Any, r_x: Any, y: Any, r_y: Any) -> Proximity:
     """Two balls."""
     length, normal = _direction(y - x)
     return Proximity(length - r_x - r_y, normal, x + scale(0.5 * (r_x + length - r_y), normal))
@@ -174,7 +174,7 @@ def _direction(way: Any) -> tuple[Any, Any]:
 class Separation(NamedTuple):
     """Along which a box and something else are apart, or least deep in each other."""
 
-    apart: Any
+    distance: Any
     """m"""
     normal: Any
     """3: out of the box"""
@@ -183,7 +183,7 @@ class Separation(NamedTuple):
 
     def or_rather(self, other: Separation, by: float = 0.0) -> Separation:
         """The one along which they are farther apart, the other if it is so by this much."""
-        better = less(self.apart + by, other.apart)
+        better = less(self.distance + by, other.distance)
         return Separation(*(where(better, y, x) for x, y in zip(self, other, strict=True)))
 
 
@@ -200,7 +200,7 @@ def _box_and_capsule(H_a: Pose, half_a: Any, r_a: Any, H_b: Pose, half_b: Any, r
     way = _through_faces(half_a, c, u)
     for k in range(3):
         way = way.or_rather(_over_edge(half_a, c, u, k), EDGE_MARGIN)
-    t = where(less(way.apart, 0.0), way.place, _nearest_of_segment(half_a, c, u))
+    t = where(less(way.distance, 0.0), way.place, _nearest_of_segment(half_a, c, u))
     x = c + scale(t, u)
     distance, normal = _out_of_box(half_a, x, way)
     return _thrown_out(H_a, R, x, normal, distance, r_b)
@@ -215,9 +215,9 @@ def _thrown_out(H: Pose, R: Any, x: Any, normal: Any, distance: Any, radius: Any
 def _out_of_box(half: Any, x: Any, inside: Separation) -> tuple[Any, Any]:
     """Distance of ``x`` from a box, and its direction; or as ``inside`` has it."""
     length, normal = _direction(x - _clamp(x, half))
-    deep = less(inside.apart, 0.0)
+    deep = less(inside.distance, 0.0)
     there = where(deep, 0.0, length)
-    return where(deep, inside.apart, length), where(less(0.0, there), normal, inside.normal)
+    return where(deep, inside.distance, length), where(less(0.0, there), normal, inside.normal)
 
 
 def _through_faces(half: Any, c: Any, u: Any) -> Separation:
@@ -272,13 +272,13 @@ def _boxes(H_a: Pose, half_a: Any, r_a: Any, H_b: Pose, half_b: Any, r_b: Any) -
     """Proximity by the separating axes: normals of faces and of pairs of edges.  Apart, it is at least this much."""
     A, (of_a, of_b, edges) = H_a[:3, :3], separations(H_a, half_a, H_b, half_b)
     d, R = A.T @ (H_b[:3, 3] - H_a[:3, 3]), A.T @ H_b[:3, :3]
-    second = less(of_a.apart, of_b.apart)
-    apart, n = where(second, of_b.apart, of_a.apart), where(second, R @ of_b.normal, of_a.normal)
+    second = less(of_a.distance, of_b.distance)
+    apart, n = where(second, of_b.distance, of_a.distance), where(second, R @ of_b.normal, of_a.normal)
     corner_a = half_a * _sign_or_none(n)  # or the middle of an edge or face, if all of it is as far
     corner_b = d - R @ (half_b * _sign_or_none(R.T @ n))
-    across = less(apart + EDGE_MARGIN, edges.apart)
+    across = less(apart + EDGE_MARGIN, edges.distance)
     point = where(across, edges.place, where(second, corner_a, corner_b))
-    return Proximity(where(across, edges.apart, apart), A @ where(across, edges.normal, n), A @ point + H_a[:3, 3])
+    return Proximity(where(across, edges.distance, apart), A @ where(across, edges.normal, n), A @ point + H_a[:3, 3])
 
 
 def separations(H_a: Pose, half_a: Vector, H_b: Pose, half_b: Vector) -> tuple[Separation, Separation, Separation]:

@@ -85,7 +85,7 @@ class Terrain(ABC):
         """
 
 
-class Uneven(NamedTuple):
+class UnevenTerrain(NamedTuple):
     """A plane with heights over it."""
 
     plane: Plane
@@ -120,9 +120,9 @@ class Uneven(NamedTuple):
         return array([self.site(p).height, 0.0, 0.0])
 
 
-def ground_surface(plane: Plane, terrain: Terrain | None) -> Plane | Uneven:
+def ground_surface(plane: Plane, terrain: Terrain | None) -> Plane | UnevenTerrain:
     """A plane, with a terrain if there is one."""
-    return plane if terrain is None else Uneven(plane, terrain)
+    return plane if terrain is None else UnevenTerrain(plane, terrain)
 
 
 def check_terrain(terrain: Any) -> None:

@@ -85,7 +85,7 @@ class BraxView:
         result = environment.step(np.zeros((environment.robots, environment.actions)), details=True)
         shaped: Any = jax.ShapeDtypeStruct  # which has no types
         self._metrics = tuple(result.metrics)
-        self._like = [shaped(x.shape, x.dtype) for x in self._numbers(result)]
+        self._result_shapes = [shaped(x.shape, x.dtype) for x in self._numbers(result)]
 
     def __repr__(self) -> str:
         return f"<BraxView of {self.environment!r}>"
@@ -109,8 +109,8 @@ class BraxView:
         Returns:
             State.
         """
-        key, own = jax.random.split(_single(rng))
-        return self._state(self._called(self._reset_robots, jax.random.key_data(own)), key)
+        key, own = jax.random.split(_typed_key(rng))
+        return self._state(self._call_back(self._reset_robots, jax.random.key_data(own)), key)
 
     def step(self, state: BraxState, action: Any) -> BraxState:
         """Apply actions.
@@ -123,7 +123,7 @@ class BraxView:
             State; its ``info`` keeps the fields that others have put there.
         """
         key, own = jax.random.split(state.pipeline_state["key"])
-        found = self._called(self._step_robots, state.pipeline_state["bytes"], jax.random.key_data(own), action)
+        found = self._call_back(self._step_robots, state.pipeline_state["bytes"], jax.random.key_data(own), action)
         after = self._state(found, key)
         before, goes_on = state.info["episode_metrics"], 1.0 - state.done
         gains = {"sum_reward": after.reward, "length": 1.0}
@@ -131,8 +131,8 @@ class BraxView:
         info = state.info | after.info | {"episode_metrics": sums}
         return after.replace(info=info, metrics=state.metrics | after.metrics)
 
-    def _called(self, function: Any, *arguments: Any) -> Any:
-        return jax.pure_callback(function, self._like, *arguments, vmap_method="sequential")
+    def _call_back(self, function: Any, *arguments: Any) -> Any:
+        return jax.pure_callback(function, self._result_shapes, *arguments, vmap_method="sequential")
 
     def _state(self, found: Any, key: Any) -> BraxState:
         kept, seen, rewards, ended, truncated, actions, *metrics = found
@@ -144,15 +144,15 @@ class BraxView:
 
     def _reset_robots(self, words: Any) -> list[np.ndarray]:
         env = self.environment
-        seen, none, never = env.reset(_seed(words)), np.zeros(env.robots), np.zeros(env.robots, dtype=bool)
+        seen, none, never = env.reset(_integer_seed(words)), np.zeros(env.robots), np.zeros(env.robots, dtype=bool)
         env.batch.set(**env.now.inputs)  # in place of those of the last run, on which nothing depends
         metrics = dict.fromkeys(self._metrics, none)
         return self._numbers(StepResult(seen, none, never, never, never, none, metrics=metrics))
 
     def _step_robots(self, kept: Any, words: Any, action: Any) -> list[np.ndarray]:
         env = self.environment
-        self._put(np.asarray(kept))
-        env.library.seed(_seed(words))
+        self._restore(np.asarray(kept))
+        env.library.seed(_integer_seed(words))
         return self._numbers(env.step(np.asarray(action, dtype=float), details=True))
 
     def _numbers(self, result: StepResult) -> list[np.ndarray]:
@@ -168,7 +168,7 @@ class BraxView:
         """Arrays on which the next step depends, with the parameters of robots, which change in place."""
         return [np.asarray(x) for x in (*self.environment.carried, self.environment.batch.own)]
 
-    def _put(self, kept: np.ndarray) -> None:
+    def _restore(self, kept: np.ndarray) -> None:
         """Go on from such arrays."""
         arrays, found = self._arrays, []
         for part, x in zip(np.split(kept, np.cumsum([x.nbytes for x in arrays])[:-1]), arrays, strict=True):
@@ -177,12 +177,12 @@ class BraxView:
         self.environment.batch.own[...] = found[-1]
 
 
-def _single(rng: Any) -> Any:
+def _typed_key(rng: Any) -> Any:
     """One key, typed."""
     key = rng if jnp.issubdtype(rng.dtype, jax.dtypes.prng_key) else jax.random.wrap_key_data(rng)
     return key.reshape(-1)[0]
 
 
-def _seed(words: Any) -> int:
+def _integer_seed(words: Any) -> int:
     high, low = (int(x) for x in np.asarray(words).reshape(-1)[:2])
     return (high << 32 | low) >> 1

@@ -15,13 +15,13 @@ from .policy import Policy
 from .task import Snapshot
 from .walk import Walk
 
-SETTLING, SAMPLED = 4.0, 12.0
+SETTLING_TIME, SAMPLING_TIME = 4.0, 12.0
 """s: until the gait is steady, and for which it is sampled then"""
-STANDING = 0.02
+MIN_STEPPING_RANGE = 0.02
 """rad: a robot whose joints move less does not step, and has no phase"""
-CALM = 3.0
+NEARNESS_FACTOR = 3.0
 """A robot is near the gait where it is off by at most so many times what the gait itself differs from its mean."""
-LEAST = np.array([0.1, 0.1, 0.1, 0.3, 0.3, 0.3, 0.05, 0.05, 0.02])
+MIN_TOLERANCE = np.array([0.1, 0.1, 0.1, 0.3, 0.3, 0.3, 0.05, 0.05, 0.02])
 """m/s, rad/s, direction of gravity, m: differences that always count as near"""
 FREQUENCIES = np.arange(0.5, 12.0, 0.002)
 """Hz: among which that of the stride is searched"""
@@ -97,7 +97,7 @@ class ControlledRobots:
         )  # fmt: skip
         self._act = None if policy is None else policy.on(self.library)
         self._commands = self.library.floats(np.tile(np.asarray(command, dtype=float), (robots, 1)))
-        self.last = self.library.floats(np.zeros((robots, task.actions)))
+        self.last_actions = self.library.floats(np.zeros((robots, task.actions)))
         """``N x k``: last actions"""
         self.time = self.library.floats(np.zeros(robots))
         """``N`` (s): since the controller began"""
@@ -105,12 +105,12 @@ class ControlledRobots:
     @property
     def now(self) -> Snapshot:
         """Robots as they are."""
-        given, part = self.library.given, self.batch.part
+        given, part = self.library.from_simulator, self.batch.part
         pose = given(part("pose")).reshape((self.robots, 3, 4))
         joints, twist, rates = (given(part(name)) for name in ("joints", "twist", "rates"))
         return Snapshot(
             self.library.xp, self.time, pose[:, :, :3], pose[:, :, 3], joints, twist, rates, height=pose[:, 2, 3],
-            actions=self.last, commands=self._commands,
+            actions=self.last_actions, commands=self._commands,
         )  # fmt: skip
 
     def advance(self) -> None:
@@ -118,9 +118,9 @@ class ControlledRobots:
         task, xp, now = self.task, self.library.xp, self.now
         if self._act is not None:
             seen = xp.concatenate(list(task.observe(now).values()), axis=1)
-            self.last = xp.clip(self._act(seen), -task.limit, task.limit)
-        inputs = task.control(self.last, now)
-        self.batch.step(self._steps, **{name: self.library.sent(x) for name, x in inputs.items()})
+            self.last_actions = xp.clip(self._act(seen), -task.limit, task.limit)
+        inputs = task.control(self.last_actions, now)
+        self.batch.step(self._steps, **{name: self.library.to_simulator(x) for name, x in inputs.items()})
         self.time = self.time + task.period
 
 
@@ -148,17 +148,17 @@ def steady_gait(task: Walk, policy: Policy | None, command: Sequence[float]) -> 
     """
     robots = ControlledRobots(task, policy, 1, State(*(x[None] for x in task.stance)), command)
     states, actions, seen = [], [], []
-    skipped = round(SETTLING / task.period)
-    for k in range(skipped + round(SAMPLED / task.period)):
+    skipped = round(SETTLING_TIME / task.period)
+    for k in range(skipped + round(SAMPLING_TIME / task.period)):
         if k >= skipped:
             states.append(State(*(x[0].copy() for x in robots.batch.simulator.state)))
-            actions.append(robots.last[0].copy())
+            actions.append(robots.last_actions[0].copy())
             seen.append(deviation(robots.now)[0])
         robots.advance()
     many = State(*(np.stack(x) for x in zip(*states, strict=True)))
     times, mean = task.period * np.arange(skipped, skipped + len(seen)), np.mean(seen, axis=0)
     stride, phases = _phases(times, many.joints)
-    calm = np.maximum(LEAST, CALM * np.abs(np.array(seen) - mean).max(axis=0))
+    calm = np.maximum(MIN_TOLERANCE, NEARNESS_FACTOR * np.abs(np.array(seen) - mean).max(axis=0))
     return SteadyGait(many, np.stack(actions), times, phases, stride, np.array(command, dtype=float), mean, calm)
 
 
@@ -169,7 +169,7 @@ def _phases(times: np.ndarray, joints: np.ndarray) -> tuple[float, np.ndarray]:
     waves = np.exp(-2j * np.pi * np.outer(FREQUENCIES, times)) @ (window[:, None] * moved)
     power = 2.0 * (np.abs(waves) ** 2).sum(axis=1) / window.sum() ** 2
     best = int(np.argmax(power))
-    if np.abs(moved).max() < STANDING or power[best] < PERIODIC * (moved**2).mean(axis=0).sum():
+    if np.abs(moved).max() < MIN_STEPPING_RANGE or power[best] < PERIODIC * (moved**2).mean(axis=0).sum():
         return 0.0, np.zeros(len(times))
     frequency, most = FREQUENCIES[best], np.argmax(moved.std(axis=0))
     return float(1.0 / frequency), (frequency * times + np.angle(waves[best, most]) / (2.0 * np.pi)) % 1.0

@@ -45,7 +45,7 @@ def curve_page(policy: Policy, curve: Sequence[dict[str, float]]) -> Page:
         ("Exploration", ["deviation"], "", False),
         ("Learning rate", ["learning rate"], "", True),
     ]
-    blocks = [chart(title, kept, unit, log) for title, own, unit, log in groups if (kept := _in(own, names))]
+    blocks = [chart(title, kept, unit, log) for title, own, unit, log in groups if (kept := _present_names(own, names))]
     return Page(
         f"{policy.about.get('robot', 'robot')} learns to {policy.about.get('task', 'act')}",
         f"proximal policy optimization, layers {'-'.join(map(str, policy.sizes))}",
@@ -54,7 +54,7 @@ def curve_page(policy: Policy, curve: Sequence[dict[str, float]]) -> Page:
     )
 
 
-def _in(wanted: Sequence[str], names: Sequence[str]) -> list[str]:
+def _present_names(wanted: Sequence[str], names: Sequence[str]) -> list[str]:
     return [name for name in wanted if name in names]
 
 

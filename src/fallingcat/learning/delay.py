@@ -21,14 +21,14 @@ class Delay:
     """
 
     def __init__(self, xp: Any, most: int) -> None:
-        self._xp, self._most = xp, most
-        self._past: list[Any] = []
+        self._xp, self._max_delay = xp, most
+        self._history: list[Any] = []
         self._lag: Any = None
 
     @property
     def arrays(self) -> list[Any]:
         """Arrays that are remembered, as :meth:`take` takes them."""
-        return [] if self._lag is None else [self._lag, *self._past]
+        return [] if self._lag is None else [self._lag, *self._history]
 
     def take(self, arrays: list[Any]) -> None:
         """Remember arrays.
@@ -37,7 +37,7 @@ class Delay:
             arrays: List of :attr:`arrays`.
         """
         if arrays:
-            self._lag, *self._past = arrays
+            self._lag, *self._history = arrays
 
     def restart(self, which: Any, lag: Any, x: Any) -> None:
         """Forget the past of some robots.
@@ -47,17 +47,17 @@ class Delay:
             lag: ``N`` whole numbers: new delays of these robots.
             x: ``N x k``: stands for what they were given before.
         """
-        if not self._most:
+        if not self._max_delay:
             return
         self._lag = lag if self._lag is None else self._xp.where(which, lag, self._lag)
-        self._past = [self._xp.where(which[:, None], x, old) for old in self._past] or [x] * self._most
+        self._history = [self._xp.where(which[:, None], x, old) for old in self._history] or [x] * self._max_delay
 
     def __call__(self, x: Any) -> Any:
         """Array of some calls before."""
-        if not self._most:
+        if not self._max_delay:
             return x
         late = x
-        for calls, old in enumerate(self._past, start=1):
+        for calls, old in enumerate(self._history, start=1):
             late = self._xp.where((self._lag == calls)[:, None], old, late)
-        self._past = [x, *self._past[:-1]]
+        self._history = [x, *self._history[:-1]]
         return late

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..dynamics.checks import choice
 from ..errors import ModelError, NumericsError, describe
-from ..records import concise, short
+from ..records import concise, short_text
 from ..simulation.batch.resident_batch import ResidentBatch
 from ..simulation.problem.arguments import seconds, whole
 from .arguments import MAX_BYTES, as_level, as_seed, check_size, steps_per_period
@@ -123,7 +123,7 @@ class Environment:
             raise ModelError(f"noise is that of {', '.join(self.fields)}, not of {describe(min(unknown))}")
 
     def __repr__(self) -> str:
-        return f"<Environment of {short(type(self.task).__name__)}: {self.robots} robots, {self.target}>"
+        return f"<Environment of {short_text(type(self.task).__name__)}: {self.robots} robots, {self.target}>"
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Refused: a copy would move the robots of the original, whose arrays compiled steps hold."""
@@ -165,7 +165,7 @@ class Environment:
         Returns:
             ``{"episodes": ..., "falls": ..., "broken": ...}``.
         """
-        counts = self.library.fetched(self._counts)
+        counts = self.library.to_numpy(self._counts)
         return dict(zip(("episodes", "falls", "broken"), (int(x) for x in counts), strict=True))
 
     def reset(self, seed: int | None = None, *, stagger: bool = False, level: float | None = None) -> Any:
@@ -194,7 +194,7 @@ class Environment:
         no_action = zeros(np.zeros((n, task.actions)))
         commands = self._fresh_commands() if task.commands else zeros(np.zeros((n, 0)))
         everybody = self._age >= 0.0
-        self._points = self.library.given(self.batch.points_of())
+        self._points = self.library.from_simulator(self.batch.points_of())
         self._restart(everybody)
         blank = self._snapshot(actions=no_action, last_actions=no_action, commands=commands)
         inputs = task.control(no_action, blank)
@@ -223,23 +223,23 @@ class Environment:
             Observations, rewards, ends of episodes.
         """
         task, xp, before = self.task, self.library.xp, self._now
-        actions = xp.clip(self._checked(actions), -task.limit, task.limit)
+        actions = xp.clip(self._check_actions(actions), -task.limit, task.limit)
         inputs = task.control(self._delays[0](actions), before)
-        self.batch.step(self.steps, **{name: self.library.sent(x) for name, x in inputs.items()})
+        self.batch.step(self.steps, **{name: self.library.to_simulator(x) for name, x in inputs.items()})
         self._push_bases()
         self._age = self._age + task.period
-        self._points = self.library.given(self.batch.points_of())
+        self._points = self.library.from_simulator(self.batch.points_of())
         after = self._snapshot(
             actions=actions, last_actions=before.actions, commands=before.commands, inputs=inputs, memory=before.memory
         )
-        velocity = self.library.given(self.batch.part("velocity"))
+        velocity = self.library.from_simulator(self.batch.part("velocity"))
         broken = ~(xp.amax(xp.abs(velocity), axis=1) < MAX_SPEED)  # also where it is not a number
         none = 0.0 * self._age  # of robots that broke, whose own numbers mean nothing
         terms = xp.where(broken, none, xp.stack(list(task.reward(after).values())))
         rewards = xp.where(broken, none, task.total(terms))
         terminated = task.done(after) | broken
         truncated = (self._age >= task.horizon - 0.5 * task.period) & ~terminated
-        last = self._observed(after) if details else None
+        last = self._observe(after) if details else None
         metrics = {name: xp.where(broken, none, x) for name, x in task.metrics(after).items()} if details else {}
         self._now = after.with_(memory=task.remember(after))
         if self._has_levels:
@@ -253,7 +253,7 @@ class Environment:
     def carried(self) -> list[Any]:
         """Arrays from which the next step goes on; not among them are parameters of robots, which change in place."""
         now, delays = self._now, [x for delay in self._delays for x in delay.arrays]
-        own = [self.library.given(self.batch.kept), self._age, self._level, self._counts, self._points]
+        own = [self.library.from_simulator(self.batch.kept), self._age, self._level, self._counts, self._points]
         given = [now.actions, now.last_actions, now.commands, *now.inputs.values(), *now.memory.values()]
         return [*own, *given, *self._kp_kd, *delays]
 
@@ -264,7 +264,7 @@ class Environment:
             arrays: List of :attr:`carried`, of this environment or of one like it.
         """
         left = iter(arrays)
-        self.batch.kept = self.library.sent(next(left))
+        self.batch.kept = self.library.to_simulator(next(left))
         self._age, self._level, self._counts, self._points = (next(left) for _ in range(4))
         actions, last, commands = next(left), next(left), next(left)
         inputs, memory = ({name: next(left) for name in x} for x in (self._now.inputs, self._now.memory))
@@ -275,13 +275,13 @@ class Environment:
 
     # parts of a step --------------------------------------------------------------------------------------------
 
-    def _checked(self, actions: Any) -> Any:
+    def _check_actions(self, actions: Any) -> Any:
         """Actions, whose shape must be right; on the CPU they must be finite."""
         shape = self.robots, self.task.actions
         if tuple(getattr(actions, "shape", ())) != shape:
             raise ModelError(f"actions must have shape {shape}, got {describe(actions)}")
         if self.target == "cpu":
-            odd = ~np.isfinite(self.library.fetched(actions))
+            odd = ~np.isfinite(self.library.to_numpy(actions))
             if odd.any():
                 robot, place = (int(x) for x in np.argwhere(odd)[0])
                 raise NumericsError(f"action {place} of robot {robot} must be a finite number")
@@ -289,7 +289,7 @@ class Environment:
 
     def _snapshot(self, **fields: Any) -> Snapshot:
         """Robots as they are now; nothing is copied."""
-        given, n, k = self.library.given, self.robots, len(self.batch.points)
+        given, n, k = self.library.from_simulator, self.robots, len(self.batch.points)
         pose = given(self.batch.part("pose")).reshape((n, 3, 4))
         feet = self._points[:, : 9 * k].reshape((n, 3, k, 3))
         joints, twist, rates = (given(self.batch.part(name)) for name in ("joints", "twist", "rates"))
@@ -332,11 +332,13 @@ class Environment:
 
     def _restart(self, ended: Any) -> None:
         """Put some robots where episodes start, with parameters of their own."""
-        xp, sent = self.library.xp, self.library.sent
+        xp, sent = self.library.xp, self.library.to_simulator
         index = self.library.indices(self.batch.starts, self.robots)
         self.batch.restart(sent(ended), sent(index))
         self._draw_gains(ended)
-        self._points = xp.where(ended[:, None], self.library.given(self.batch.bank_points(sent(index))), self._points)
+        self._points = xp.where(
+            ended[:, None], self.library.from_simulator(self.batch.bank_points(sent(index))), self._points
+        )
 
     def _draw_gains(self, ended: Any) -> None:
         """Gains of servos of the robots that start anew."""
@@ -350,7 +352,7 @@ class Environment:
         ]
         old = self._kp_kd or fresh
         self._kp_kd = [self.library.xp.where(ended[:, None], x, y) for x, y in zip(fresh, old, strict=True)]
-        kp, kd = (self.library.sent(x) for x in self._kp_kd)
+        kp, kd = (self.library.to_simulator(x) for x in self._kp_kd)
         self.batch.set(kp=kp, kd=kd)
 
     def _push_bases(self) -> None:
@@ -358,7 +360,7 @@ class Environment:
         limits, n, m = self._limits, self.robots, self.task.model.m
         if not limits.push or m != 6:
             return
-        xp, given = self.library.xp, self.library.given
+        xp, given = self.library.xp, self.library.from_simulator
         chosen = self.library.uniform(0.0, 1.0, n) < self.task.period / limits.push_period
         kick = xp.where(
             chosen[:, None], self.library.uniform(-limits.push, limits.push, n, 2), 0.0 * self._age[:, None]
@@ -367,18 +369,18 @@ class Environment:
             kick = self._level[:, None] * kick
         rotation = given(self.batch.part("pose")).reshape((n, 3, 4))[:, :2, :3]
         change = (rotation * kick[:, :, None]).sum(axis=1)
-        self.batch.kick(self.library.sent(xp.concatenate([change, 0.0 * change], axis=1)))
+        self.batch.kick(self.library.to_simulator(xp.concatenate([change, 0.0 * change], axis=1)))
 
     def _lag(self, most: int) -> Any:
         """Delays of robots, in periods."""
         return self.library.indices(most + 1, self.robots) if most else None
 
-    def _observed(self, now: Snapshot) -> Any:
+    def _observe(self, now: Snapshot) -> Any:
         return self.library.xp.concatenate(list(self.task.observe(now).values()), axis=1)
 
     def _sensor_observations(self, ended: Any) -> Any:
         """Observations as sensors give them: with noise, and late."""
-        seen = self._observed(self._now)
+        seen = self._observe(self._now)
         if self.task.noise:
             sizes = self.task.observe(self._now)
             width = np.concatenate([np.full(x.shape[1], self.task.noise.get(k, 0.0)) for k, x in sizes.items()])

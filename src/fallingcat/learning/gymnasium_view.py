@@ -72,7 +72,7 @@ class GymnasiumView(VectorEnv):
         """
         library = self.environment.library
         result = self.environment.step(library.floats(np.asarray(actions, dtype=float)), details=True)
-        seen, rewards, terminated, truncated, broken = (library.fetched(x).copy() for x in result[:5])
+        seen, rewards, terminated, truncated, broken = (library.to_numpy(x).copy() for x in result[:5])
         infos: dict[str, Any] = {"broken": broken} if broken.any() else {}
         ended = terminated | truncated
         if ended.any():
@@ -80,4 +80,4 @@ class GymnasiumView(VectorEnv):
         return seen.astype(np.float32), rewards.astype(float), terminated, truncated, infos
 
     def _as_floats(self, x: Any) -> np.ndarray:
-        return np.array(self.environment.library.fetched(x), dtype=np.float32)
+        return np.array(self.environment.library.to_numpy(x), dtype=np.float32)

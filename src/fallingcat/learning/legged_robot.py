@@ -37,7 +37,7 @@ class Servos(NamedTuple):
     """highest target of each joint (rad)"""
 
     @property
-    def bounded(self) -> bool:
+    def has_ranges(self) -> bool:
         """True where a target has a range."""
         return bool(np.isfinite([self.lowest, self.highest]).any())
 

@@ -35,11 +35,11 @@ class Library(ABC):
         """Start the random numbers anew."""
 
     @abstractmethod
-    def given(self, x: Any) -> Any:
+    def from_simulator(self, x: Any) -> Any:
         """Array of the simulator (NumPy or CuPy) as one of this library, without a copy."""
 
     @abstractmethod
-    def sent(self, x: Any) -> Any:
+    def to_simulator(self, x: Any) -> Any:
         """Array of this library as one of the simulator (NumPy or CuPy), without a copy: the inverse of given."""
 
     def floats(self, x: Any) -> Any:
@@ -66,25 +66,25 @@ class Library(ABC):
     def indices(self, below: int, count: int) -> Any:
         """Random whole numbers from 0 to ``below - 1``."""
 
-    def whole(self, x: Any) -> Any:
+    def to_integers(self, x: Any) -> Any:
         """Numbers rounded toward zero, as integers."""
         return x.astype("int64")
 
     @abstractmethod
-    def fetched(self, x: Any) -> np.ndarray:
+    def to_numpy(self, x: Any) -> np.ndarray:
         """NumPy array in this computer's memory."""
 
 
-class _Generated(Library):
+class _GeneratorLibrary(Library):
     """NumPy and CuPy, whose generators have the same methods."""
 
     def seed(self, seed: int) -> None:
         self.random = self.xp.random.default_rng(seed)
 
-    def given(self, x: Any) -> Any:
+    def from_simulator(self, x: Any) -> Any:
         return x
 
-    def sent(self, x: Any) -> Any:
+    def to_simulator(self, x: Any) -> Any:
         return self.xp.asarray(x)
 
     def uniform(self, low: Any, high: Any, *shape: int) -> Any:
@@ -97,24 +97,24 @@ class _Generated(Library):
         return self.random.integers(0, below, count)
 
 
-class NumPy(_Generated):
+class NumPy(_GeneratorLibrary):
     """NumPy's arrays in this computer's memory."""
 
     xp = np
 
-    def fetched(self, x: Any) -> np.ndarray:
+    def to_numpy(self, x: Any) -> np.ndarray:
         """The array itself."""
         return np.asarray(x)
 
 
-class CuPy(_Generated):
+class CuPy(_GeneratorLibrary):
     """CuPy's arrays on a GPU."""
 
     def __init__(self, target: str, dtype: str) -> None:
         super().__init__(target, dtype)
-        self.xp = _imported("cupy", "gpu")
+        self.xp = _import_extra("cupy", "gpu")
 
-    def fetched(self, x: Any) -> np.ndarray:
+    def to_numpy(self, x: Any) -> np.ndarray:
         """Copy of an array."""
         return np.asarray(self.xp.asnumpy(x))
 
@@ -124,7 +124,7 @@ class Torch(Library):
 
     def __init__(self, target: str, dtype: str) -> None:
         super().__init__(target, dtype)
-        self.xp = _imported("torch", "learn")
+        self.xp = _import_extra("torch", "learn")
         self._kind = {"dtype": getattr(self.xp, dtype), "device": target}
         self.random = self.xp.Generator(target)
 
@@ -132,16 +132,16 @@ class Torch(Library):
         """Start the generator of the device anew."""
         self.random.manual_seed(seed)
 
-    def given(self, x: Any) -> Any:
+    def from_simulator(self, x: Any) -> Any:
         """Tensor on the same memory."""
         return self.xp.from_dlpack(x)
 
-    def sent(self, x: Any) -> Any:
+    def to_simulator(self, x: Any) -> Any:
         """Array of NumPy or CuPy on the same memory."""
         x = x.detach()
         if self.target == "cpu":
             return x.numpy()
-        cupy = _imported("cupy", "gpu")
+        cupy = _import_extra("cupy", "gpu")
         truths = x.dtype == self.xp.bool  # which not every version of DLPack has
         return cupy.from_dlpack(x.view(self.xp.uint8)).view(bool) if truths else cupy.from_dlpack(x)
 
@@ -161,11 +161,11 @@ class Torch(Library):
         """Tensor of whole numbers."""
         return self.xp.randint(0, below, (count,), generator=self.random, device=self.target)
 
-    def whole(self, x: Any) -> Any:
+    def to_integers(self, x: Any) -> Any:
         """Tensor of integers."""
         return x.long()
 
-    def fetched(self, x: Any) -> np.ndarray:
+    def to_numpy(self, x: Any) -> np.ndarray:
         """Array in this computer's memory."""
         return np.asarray(x.detach().cpu().numpy())
 
@@ -175,43 +175,43 @@ class Jax(Library):
 
     def __init__(self, target: str, dtype: str) -> None:
         super().__init__(target, dtype)
-        self._jax = _imported("jax", "jax")
+        self._jax = _import_extra("jax", "jax")
         self.xp = self._jax.numpy
 
     def seed(self, seed: int) -> None:
         """Start from another key."""
         self._key = self._jax.random.key(seed)
 
-    def given(self, x: Any) -> Any:
+    def from_simulator(self, x: Any) -> Any:
         """Array of JAX, which has no strides: CuPy's columns are made rows."""
         if self.target == "cpu":
             return self.xp.array(x)  # a copy: steps overwrite what they are given
         return self._jax.dlpack.from_dlpack(x.copy(order="C"))
 
-    def sent(self, x: Any) -> Any:
+    def to_simulator(self, x: Any) -> Any:
         """Array of NumPy or CuPy on the same memory."""
         if self.target == "cpu":
             return np.asarray(x)
-        cupy = _imported("cupy", "gpu")
+        cupy = _import_extra("cupy", "gpu")
         return cupy.from_dlpack(x.astype("uint8")).view(bool) if x.dtype == bool else cupy.from_dlpack(x)
 
     def uniform(self, low: Any, high: Any, *shape: int) -> Any:
         """Random numbers of a new key."""
-        return low + (high - low) * self._jax.random.uniform(self._next(), shape)
+        return low + (high - low) * self._jax.random.uniform(self._next_key(), shape)
 
     def normal(self, *shape: int) -> Any:
         """Random numbers of a new key."""
-        return self._jax.random.normal(self._next(), shape)
+        return self._jax.random.normal(self._next_key(), shape)
 
     def indices(self, below: int, count: int) -> Any:
         """Random whole numbers of a new key."""
-        return self._jax.random.randint(self._next(), (count,), 0, below)
+        return self._jax.random.randint(self._next_key(), (count,), 0, below)
 
-    def fetched(self, x: Any) -> np.ndarray:
+    def to_numpy(self, x: Any) -> np.ndarray:
         """Array in this computer's memory."""
         return np.asarray(x)
 
-    def _next(self) -> Any:
+    def _next_key(self) -> Any:
         self._key, key = self._jax.random.split(self._key)
         return key
 
@@ -231,7 +231,7 @@ def library_of(name: Any, target: str, dtype: str) -> Library:
     return LIBRARIES[name](target, dtype)
 
 
-def _imported(package: str, extra: str) -> Any:
+def _import_extra(package: str, extra: str) -> Any:
     import importlib
 
     try:

@@ -24,7 +24,7 @@ class Moments:
         >>> import torch  # doctest: +SKIP
         >>> moments = Moments(1, "cpu")  # doctest: +SKIP
         >>> moments.update(torch.tensor([[1.0], [3.0]]), 1.0)  # doctest: +SKIP
-        >>> moments.normalized(torch.tensor([[4.0]]))  # doctest: +SKIP
+        >>> moments.normalize(torch.tensor([[4.0]]))  # doctest: +SKIP
         tensor([[2.]])
     """
 
@@ -55,7 +55,7 @@ class Moments:
         off = mean - before
         self.arrays = [before + weight * off, (1.0 - weight) * (spread + weight * off * off) + weight * variance]
 
-    def normalized(self, x: Any) -> Any:
+    def normalize(self, x: Any) -> Any:
         """Columns of zero mean and unit deviation.
 
         Args:
@@ -66,8 +66,8 @@ class Moments:
         """
         return (x - self.mean) / self.scale
 
-    def restored(self, x: Any) -> Any:
-        """Inverse of :meth:`normalized`.
+    def denormalize(self, x: Any) -> Any:
+        """Inverse of :meth:`normalize`.
 
         Args:
             x: ``... x size``.

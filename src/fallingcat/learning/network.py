@@ -29,7 +29,7 @@ class Network:
         self.policy, self.value = _shapes([*inner, actions]), _shapes([*inner, 1])
         self.size = sum(a * b + b for a, b in (*self.policy, *self.value)) + actions
 
-    def first(self, generator: Any, deviation: float) -> Any:
+    def initial_parameters(self, generator: Any, deviation: float) -> Any:
         """Parameters to begin with: orthogonal matrices, a small one for the first actions, and no first values."""
         parts = []
         for shapes, last in ((self.policy, 0.01), (self.value, 0.0)):
@@ -100,8 +100,8 @@ class RecordedLoop:
     def __init__(self, body: Any, get: Any, put: Any, generators: Any) -> None:
         import cupy
 
-        self._get, self._put, self._carried = get, put, [x.clone() for x in get()]
-        put(self._carried)
+        self._get_arrays, self._set_arrays, self._arrays = get, put, [x.clone() for x in get()]
+        put(self._arrays)
         self._graph, beside = torch.cuda.CUDAGraph(), torch.cuda.Stream()
         for generator in generators:
             self._graph.register_generator_state(generator)
@@ -110,11 +110,11 @@ class RecordedLoop:
             lambda pointer, device: torch.cuda.caching_allocator_delete(pointer),
         )  # of the graph, which nobody else is given while it lives
         try:
-            self._found = self._record(body, beside, memory.malloc)
+            self._result = self._record(body, beside, memory.malloc)
         except RuntimeError as error:
             reason = f"a round cannot be recorded, for a function of the task waits for the GPU ({error})"
             raise ModelError(f"{reason}: take Settings(graph=False)") from error
-        put(self._carried)
+        put(self._arrays)
 
     def _record(self, body: Any, stream: Any, malloc: Any) -> Any:
         import cupy
@@ -125,15 +125,15 @@ class RecordedLoop:
             cupy.cuda.using_allocator(malloc),
         ):
             found = body()
-            for own, x in zip(self._carried, self._get(), strict=True):
+            for own, x in zip(self._arrays, self._get_arrays(), strict=True):
                 own.copy_(x)
         return found
 
     def __call__(self) -> Any:
         """Results of the body; the next call overwrites them."""
-        for own, x in zip(self._carried, self._get(), strict=True):
+        for own, x in zip(self._arrays, self._get_arrays(), strict=True):
             if x.data_ptr() != own.data_ptr():
                 own.copy_(x)
         self._graph.replay()
-        self._put(self._carried)
-        return self._found
+        self._set_arrays(self._arrays)
+        return self._result

@@ -21,10 +21,10 @@ from ..io.archives import unpacked
 from ..io.diagnostics import Reader, check_path
 from ..io.files import read_bytes, write_bytes
 from ..model import Model, State
-from ..records import short
+from ..records import short_text
 from ..visualization import Page
 from .libraries import Library
-from .task import Task, alone
+from .task import Task, single_snapshot
 
 FORMAT = "fallingcat policy 1"
 """Name and version of the file format."""
@@ -87,7 +87,7 @@ class Policy:
         return self.layers[0][0].shape[1], *(len(b) for _, b in self.layers)
 
     def __repr__(self) -> str:
-        return f"<Policy {'-'.join(map(str, self.sizes))} of {short(self.about.get('robot', 'no robot'))}>"
+        return f"<Policy {'-'.join(map(str, self.sizes))} of {short_text(self.about.get('robot', 'no robot'))}>"
 
     def __call__(self, observations: Any) -> Any:
         """Actions (... x k) for observations (... x size), in NumPy."""
@@ -152,7 +152,7 @@ class Policy:
         arrays = read_arrays(path)
         count = sum(name.startswith("W") for name in arrays)
         try:
-            return cls(tuple((arrays[f"W{k}"], arrays[f"b{k}"]) for k in range(count)), _about(arrays, path))
+            return cls(tuple((arrays[f"W{k}"], arrays[f"b{k}"]) for k in range(count)), _task_data(arrays, path))
         except KeyError as missing:
             raise FileError(f"the policy has no array {missing}", file=path) from None
         except ModelError as error:
@@ -228,7 +228,9 @@ class Policy:
             raise ModelError(f"a policy of {self.sizes[-1]} actions is not one of {describe(task)}")
 
         def policy(model: Model, state: State, time: Any, command: Any, action: Any) -> Any:
-            x = concatenate([np.reshape(row, -1) for row in task.observe(alone(state, time, command, action)).values()])
+            x = concatenate(
+                [np.reshape(row, -1) for row in task.observe(single_snapshot(state, time, command, action)).values()]
+            )
             if len(x) != self.sizes[0]:
                 raise ModelError(f"the policy observes {self.sizes[0]} numbers, and its task {len(x)}")
             for k, (W, b) in enumerate(self.layers):
@@ -275,18 +277,18 @@ class _Memory:
         self._act = policy.law(task)
         self._servo = task.laws[0].sized(task.model)
         self._columns = [task.model.v_slices[task.model.leading_index(name)].start for name in task.joints]
-        self._last = np.zeros(task.actions)
+        self._last_time = np.zeros(task.actions)
 
     def __call__(self, t: float, state: State) -> np.ndarray:
         """Forces (n) beyond those of the servos at rest."""
         model, task = self._task.model, self._task
-        self._last = self._last if t > 0.0 else np.zeros(task.actions)
+        self._last_time = self._last_time if t > 0.0 else np.zeros(task.actions)
         command = as_array(
             self._command(t) if callable(self._command) else self._command, (task.commands,), "a command"
         )
-        action = np.asarray(self._act(model, state, np.array([t]), command, self._last))
-        self._last = np.clip(action, -task.limit, task.limit)
-        inputs = task.control(self._last[None], alone(state, np.array([t]), command, self._last))
+        action = np.asarray(self._act(model, state, np.array([t]), command, self._last_time))
+        self._last_time = np.clip(action, -task.limit, task.limit)
+        inputs = task.control(self._last_time[None], single_snapshot(state, np.array([t]), command, self._last_time))
         forces = np.zeros(model.n)
         forces[self._columns] = np.array(self._servo.kp) * (inputs["targets"][0] - np.array(self._servo.targets))
         return forces
@@ -318,7 +320,7 @@ def _no_number(word: str) -> None:
     raise ValueError(f"{word} is no number of JSON")
 
 
-def _about(arrays: Mapping[str, np.ndarray], path: Any) -> dict[str, Any]:
+def _task_data(arrays: Mapping[str, np.ndarray], path: Any) -> dict[str, Any]:
     try:
         said = json.loads(str(arrays["policy"]), parse_constant=_no_number)
     except (ValueError, RecursionError):

@@ -16,7 +16,7 @@ from ..simulation import step as simulation_step
 from ..simulation.integrators.implicit.integrator import Implicit
 from ..visualization import Fact, Page
 from ..visualization.scenes import stage
-from .task import alone
+from .task import single_snapshot
 
 if TYPE_CHECKING:
     from .policy import Policy
@@ -43,11 +43,11 @@ def policy_page(policy: Policy, task: Any) -> Page:
     parts = [name for name, shapes in scene.shapes.items() if shapes]
 
     def observe(model: Model, state: State, time: Any, command: Any, action: Any) -> Any:
-        seen = task.observe(alone(state, time, command, action))
+        seen = task.observe(single_snapshot(state, time, command, action))
         return concatenate([np.reshape(x, -1) for x in seen.values()])
 
     def control(model: Model, state: State, time: Any, command: Any, action: Any) -> Any:
-        inputs = task.control(np.reshape(action, (1, -1)), alone(state, time, command, action))
+        inputs = task.control(np.reshape(action, (1, -1)), single_snapshot(state, time, command, action))
         return np.reshape(inputs["targets"], -1)
 
     def poses(model: Model, state: State) -> Any:

@@ -32,7 +32,7 @@ RATES = (1e-5, 1e-2)
 class Batch(NamedTuple):
     """Data of a round, of all robots and actions."""
 
-    seen: Any
+    observations: Any
     """normalized observations"""
     actions: Any
     chance: Any
@@ -74,17 +74,17 @@ class Learner:
         if device.type == "cuda":
             torch.set_float32_matmul_precision("high")
         self.network = Network((environment.observations, *self.settings.hidden, environment.actions), device)
-        first = self.network.first(torch.Generator().manual_seed(seed), self.settings.deviation)
+        first = self.network.initial_parameters(torch.Generator().manual_seed(seed), self.settings.deviation)
         self.theta, self._mean, self._adam = first, first.clone(), Adam(first)
         self._rate = torch.full((), self.settings.rate, device=device)
         self._round_count = torch.zeros((), device=device)
         self.random = torch.Generator(device).manual_seed(seed)
-        self._recorded: RecordedLoop | None = None
+        self._recorded_loop: RecordedLoop | None = None
         self._data: Any = None  # of the last round
         self._names: tuple[str, ...] = ()  # of the figures of a round
         self.rounds, self.actions_taken = 0, 0
-        self._observed, self._returned = Moments(environment.observations, device), Moments(1, device)
-        self._seen = environment.reset(seed, stagger=True).to(torch.float32)
+        self._observation_moments, self._return_moments = Moments(environment.observations, device), Moments(1, device)
+        self._observations = environment.reset(seed, stagger=True).to(torch.float32)
         self._explore()
 
     def __repr__(self) -> str:
@@ -97,8 +97,8 @@ class Learner:
             Policy.
         """
         (W, b), *others = self.network.layers(self._mean)[0]
-        W = W / self._observed.scale
-        layers = [(W, b - W @ self._observed.mean), *others]  # normalization is part of the first layer
+        W = W / self._observation_moments.scale
+        layers = [(W, b - W @ self._observation_moments.mean), *others]  # normalization is part of the first layer
         return Policy.of(self.environment.task, [(W.cpu().numpy(), b.cpu().numpy()) for W, b in layers])
 
     def iterate(self) -> dict[str, float]:
@@ -119,10 +119,10 @@ class Learner:
         """Figures of the next round, which on a GPU is replayed from a recording."""
         if not (self.settings.graph and self.theta.is_cuda and self._names):
             return self._training_round()
-        if self._recorded is None:
+        if self._recorded_loop is None:
             generators, arrays = (self.random, self.environment.library.random), lambda: self._loop_arrays
-            self._recorded = RecordedLoop(self._training_round, arrays, self._set_loop_arrays, generators)
-        return self._recorded()
+            self._recorded_loop = RecordedLoop(self._training_round, arrays, self._set_loop_arrays, generators)
+        return self._recorded_loop()
 
     def _training_round(self) -> Any:
         """Collect data and improve the policy; nothing waits for the device."""
@@ -138,7 +138,7 @@ class Learner:
     @property
     def state(self) -> list[Any]:
         """State of the learner, as :meth:`take` takes it; without that of its environment."""
-        moments = [*self._observed.arrays, *self._returned.arrays]
+        moments = [*self._observation_moments.arrays, *self._return_moments.arrays]
         return [self.theta, self._mean, self._rate, self._round_count, *self._adam.arrays, *moments]
 
     def take(self, state: Any) -> None:
@@ -148,18 +148,22 @@ class Learner:
             state: List of :attr:`state`.
         """
         self.theta, self._mean, self._rate, self._round_count, *others = state
-        self._adam.arrays, self._observed.arrays, self._returned.arrays = others[:3], others[3:5], others[5:]
+        self._adam.arrays, self._observation_moments.arrays, self._return_moments.arrays = (
+            others[:3],
+            others[3:5],
+            others[5:],
+        )
 
     @property
     def _loop_arrays(self) -> list[Any]:
         """Arrays from which the next round goes on."""
-        return [*self.state, self._seen, *self.environment.carried]
+        return [*self.state, self._observations, *self.environment.carried]
 
     def _set_loop_arrays(self, arrays: Any) -> None:
         """Go on from such arrays."""
         size = len(self.state)
         self.take(arrays[:size])
-        self._seen = arrays[size]
+        self._observations = arrays[size]
         self.environment.carry(arrays[size + 1 :])
 
     def _collect(self) -> tuple[Batch, dict[str, Any]]:
@@ -172,8 +176,8 @@ class Learner:
         falls, broken, terms, gained, result = ended, ended, ended, ended, ended
         raw: list[Any] = []
         for k in range(s.steps):
-            raw.append(self._seen)
-            seen = self._observed.normalized(self._seen)
+            raw.append(self._observations)
+            seen = self._observation_moments.normalize(self._observations)
             means, values = perceptron(policy, seen), self._value(value, seen)
             noise = torch.randn(means.shape, generator=self.random, device=means.device)
             actions = means + deviation * noise
@@ -184,19 +188,19 @@ class Learner:
             # goes on from are never corrected, and grow without bound.
             reward = reward + s.discount * values * result.truncated
             kept.append((seen, actions, chance, means, values, reward, result.ended))
-            self._seen = result.observations.to(torch.float32)
+            self._observations = result.observations.to(torch.float32)
             ended, falls = ended + result.ended.float().mean(), falls + result.terminated.float().mean()
             broken, terms = broken + result.broken.sum(), terms + result.terms.mean(dim=1)
             gained = gained + result.rewards.mean()
         seen, actions, chance, means, values, rewards, ends = (torch.stack(x) for x in zip(*kept, strict=True))
-        last = self._value(value, self._observed.normalized(self._seen))
+        last = self._value(value, self._observation_moments.normalize(self._observations))
         advantages = self._advantages(rewards, values, last, ends)
-        returns = self._rescaled((advantages + values)[..., None])[..., 0]
+        returns = self._rescale_returns((advantages + values)[..., None])[..., 0]
         # unit deviation: the step of the policy does not depend on the scale of the reward
         scaled = (advantages - advantages.mean()) / advantages.std().clamp(min=MIN_ADVANTAGE_DEVIATION)
         flat = (x.flatten(0, 1) for x in (seen, actions, chance, means, returns, scaled))
         # after the round: a normalization that changed within it would change the probabilities of its actions
-        self._observed.update(torch.cat(raw), (1.0 / (self._round_count + 2.0)).clamp(min=1e-2))
+        self._observation_moments.update(torch.cat(raw), (1.0 / (self._round_count + 2.0)).clamp(min=1e-2))
         figures = {
             "reward": gained / s.steps,
             "falls per s": falls / lasted,
@@ -211,26 +215,26 @@ class Learner:
 
     def _explore(self) -> None:
         """Actions at random, until the first statistics of observations are known."""
-        env, seen = self.environment, [self._seen]
+        env, seen = self.environment, [self._observations]
         for _ in range(self.settings.steps):
             noise = torch.randn((env.robots, env.actions), generator=self.random, device=self.theta.device)
             result = env.step((self.settings.deviation * noise).to(env.now.joints.dtype))
             seen.append(result.observations.to(torch.float32))
-        self._seen = seen[-1]
-        self._observed.update(torch.cat(seen), 1.0)
+        self._observations = seen[-1]
+        self._observation_moments.update(torch.cat(seen), 1.0)
 
     def _value(self, layers: Any, seen: Any) -> Any:
         """Values of normalized observations, in units of the reward."""
-        return self._returned.restored(perceptron(layers, seen))[:, 0]
+        return self._return_moments.denormalize(perceptron(layers, seen))[:, 0]
 
-    def _rescaled(self, returns: Any) -> Any:
+    def _rescale_returns(self, returns: Any) -> Any:
         """Normalized returns, after the new scale; the last layer of the value changes so that values do not."""
-        mean, scale = self._returned.mean, self._returned.scale
-        self._returned.update(returns.flatten(0, 1), (1.0 / (self._round_count + 1.0)).clamp(min=0.1))
+        mean, scale = self._return_moments.mean, self._return_moments.scale
+        self._return_moments.update(returns.flatten(0, 1), (1.0 / (self._round_count + 1.0)).clamp(min=0.1))
         W, b = self.network.layers(self.theta)[1][-1]
-        W.mul_(scale / self._returned.scale)
-        b.mul_(scale).add_(mean - self._returned.mean).div_(self._returned.scale)
-        return self._returned.normalized(returns)
+        W.mul_(scale / self._return_moments.scale)
+        b.mul_(scale).add_(mean - self._return_moments.mean).div_(self._return_moments.scale)
+        return self._return_moments.normalize(returns)
 
     def _advantages(self, rewards: Any, values: Any, last: Any, ends: Any) -> Any:
         """Generalized advantages, backwards in time."""
@@ -244,7 +248,7 @@ class Learner:
 
     def _improve(self, data: Batch) -> dict[str, Any]:
         """Steps of Adam on the clipped objective."""
-        s, total, names = self.settings, len(data.seen), ("divergence", "value error", "objective")
+        s, total, names = self.settings, len(data.observations), ("divergence", "value error", "objective")
         old, size = self.network.layers(self.theta)[2].clone(), total // s.batches
         figures: list[Any] = []
         for _ in range(s.epochs):
@@ -268,7 +272,7 @@ class Learner:
     def _loss(self, theta: Any, part: Batch, old: Any) -> tuple[Any, list[Any]]:
         """Clipped objective [Schulman] (7), error of the values, entropy; and figures of them."""
         s, (policy, value, log_deviation) = self.settings, self.network.layers(theta)
-        means, values = perceptron(policy, part.seen), perceptron(value, part.seen)[:, 0]
+        means, values = perceptron(policy, part.observations), perceptron(value, part.observations)[:, 0]
         off = (part.actions - means) * torch.exp(-log_deviation)
         chance = -(0.5 * off * off + log_deviation + 0.5 * LOG_2PI).sum(dim=1)
         ratio = torch.exp(chance - part.chance)
@@ -287,7 +291,11 @@ class Learner:
     def _refuse(self, figures: dict[str, float]) -> None:
         """Raise an error that names what is not finite, robot and field."""
         robots, data = self.environment.robots, self._data
-        for name, x in (("observation", data.seen), ("action", data.actions), ("reward", data.returns[:, None])):
+        for name, x in (
+            ("observation", data.observations),
+            ("action", data.actions),
+            ("reward", data.returns[:, None]),
+        ):
             odd = (~torch.isfinite(x)).nonzero()
             if len(odd):
                 row, place = (int(i) for i in odd[0])

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from ..errors import ModelError, describe
-from ..records import concise, short
+from ..records import concise, short_text
 from ..simulation.problem.arguments import seconds as checked_seconds
 from ..simulation.problem.arguments import whole
 from .controlled_gait import ControlledRobots, SteadyGait, deviation
@@ -117,14 +117,14 @@ class PushBasin:
     @property
     def tolerated_by_direction(self) -> np.ndarray:
         """``directions`` (m/s): the same integral for each direction."""
-        return self._tolerated(2)
+        return self._tolerated_strengths(2)
 
     @property
     def tolerated_by_phase(self) -> np.ndarray:
         """``phases`` (m/s): the same integral for each phase."""
-        return self._tolerated(0)
+        return self._tolerated_strengths(0)
 
-    def _tolerated(self, axis: int) -> np.ndarray:
+    def _tolerated_strengths(self, axis: int) -> np.ndarray:
         """Integrals over the strength of shares of all pushes along an axis; strengths follow directions and phases."""
         counts = self.counts.reshape(*self.grid.shape, len(OUTCOMES)).sum(axis=axis)
         counts = counts if axis else counts.swapaxes(0, 1)
@@ -195,11 +195,11 @@ class PushedRobots:
         self.library = self._robots.library
         floats = self.library.floats
         self._actions, self._times, self._phases = floats(gait.actions), floats(gait.times), floats(gait.phases)
-        self._mean, self._calm = floats(gait.mean), floats(gait.calm)
+        self._mean, self._tolerances = floats(gait.mean), floats(gait.calm)
         self._calm_periods = max(1, round(near / task.period))
 
     def __repr__(self) -> str:
-        return f"<PushedRobots: {self._robots.robots} of {short(self.task.model.name)}>"
+        return f"<PushedRobots: {self._robots.robots} of {short_text(self.task.model.name)}>"
 
     def run(
         self,
@@ -229,7 +229,7 @@ class PushedRobots:
         self._begin(none)
         first, tally = self.library.indices(1, n) + GOING_ON, [0.0] * len(OUTCOMES)
         alive = xp.cumsum(one, 0) <= count
-        self._push(alive, self._drawn() if given is None else self._sent(given))
+        self._push(alive, self._draw_pushes() if given is None else self._to_device(given))
         begun, periods, stopped = alive.sum(), 0, False
         while True:
             for _ in range(LOOK):
@@ -243,13 +243,13 @@ class PushedRobots:
                     tally[k] = tally[k] + xp.bincount(self._cell, ended, self.grid.size)
                 fresh = over & (begun + xp.cumsum(over, 0) <= count) if not stopped else over & ~over
                 begun = begun + fresh.sum()
-                self._push(fresh, self._drawn())
+                self._push(fresh, self._draw_pushes())
                 alive = (alive & ~over) | fresh
             done, spent = not bool(alive.any()), time.perf_counter() - began
             stopped = stopped or spent > seconds
             if done or progress is not None:
-                counts = np.rint(np.stack([self.library.fetched(x) for x in tally], axis=1)).astype(np.int64)
-                ends = self.library.fetched(first) if done else None
+                counts = np.rint(np.stack([self.library.to_numpy(x) for x in tally], axis=1)).astype(np.int64)
+                ends = self.library.to_numpy(first) if done else None
                 found = PushBasin(self.grid, counts, int(periods), spent, ends)
                 if progress is not None:
                     progress(found)
@@ -261,26 +261,28 @@ class PushedRobots:
     def _begin(self, none: Any) -> None:
         """Arrays of all robots, before the first push."""
         n = self._robots.robots
-        self._age, self._near = none, none
+        self._age, self._time_near = none, none
         self._cell = self.library.indices(1, n)
 
-    def _drawn(self) -> Pushes:
+    def _draw_pushes(self) -> Pushes:
         """Random pushes of all robots."""
         n = self._robots.robots
         numbers = self.library.uniform(0.0, 1.0, 2, n)
         return Pushes(numbers[0], numbers[1], self.library.indices(len(self.gait.times), n))
 
-    def _sent(self, given: Pushes) -> Pushes:
+    def _to_device(self, given: Pushes) -> Pushes:
         """Pushes as arrays on the device."""
         n, floats = self._robots.robots, self.library.floats
         if any(np.shape(x) != (n,) for x in given):
             raise ModelError(f"given pushes are those of {n} robots, not {describe(given)}")
-        return Pushes(floats(given.directions), floats(given.strengths), self.library.whole(floats(given.samples)))
+        return Pushes(
+            floats(given.directions), floats(given.strengths), self.library.to_integers(floats(given.samples))
+        )
 
     def _push(self, which: Any, pushes: Pushes) -> None:
         """Put some robots into the gait, and push them."""
         xp, robots, samples = self.library.xp, self._robots, pushes.samples
-        robots.batch.restart(self.library.sent(which), self.library.sent(samples))
+        robots.batch.restart(self.library.to_simulator(which), self.library.to_simulator(samples))
         R = robots.now.rotation
         ahead = R[:, :2, 0] / xp.sqrt((R[:, :2, 0] ** 2).sum(axis=1))[:, None]
         angle = 2.0 * np.pi * pushes.directions
@@ -288,18 +290,18 @@ class PushedRobots:
         level = xp.stack([along * ahead[:, 0] - left * ahead[:, 1], along * ahead[:, 1] + left * ahead[:, 0]], axis=1)
         change = (R[:, :2] * (self.grid.strongest * pushes.strengths[:, None] * level)[:, :, None]).sum(axis=1)
         row = which[:, None]
-        change = xp.where(row, change, 0.0 * robots.last[:, :3])
-        robots.batch.kick(self.library.sent(xp.concatenate([change, 0.0 * change], axis=1)))
-        robots.last = xp.where(row, self._actions[samples], robots.last)
+        change = xp.where(row, change, 0.0 * robots.last_actions[:, :3])
+        robots.batch.kick(self.library.to_simulator(xp.concatenate([change, 0.0 * change], axis=1)))
+        robots.last_actions = xp.where(row, self._actions[samples], robots.last_actions)
         robots.time = xp.where(which, self._times[samples], robots.time)
         zero = 0.0 * robots.time
-        self._age, self._near = xp.where(which, zero, self._age), xp.where(which, zero, self._near)
+        self._age, self._time_near = xp.where(which, zero, self._age), xp.where(which, zero, self._time_near)
         self._cell = xp.where(which, self._cells(pushes), self._cell)
 
     def _cells(self, pushes: Pushes) -> Any:
         """Number of the cell of each push."""
         places = [
-            self.library.xp.clip(self.library.whole(count * x), 0, count - 1)
+            self.library.xp.clip(self.library.to_integers(count * x), 0, count - 1)
             for count, x in zip(
                 self.grid.shape, (pushes.directions, pushes.strengths, self._phases[pushes.samples]), strict=True
             )
@@ -311,9 +313,9 @@ class PushedRobots:
         xp, task, now = self.library.xp, self.task, self._robots.now
         speed = xp.amax(xp.abs(xp.concatenate([now.twist, now.rates], axis=1)), axis=1)
         low = (now.rotation[:, 2, 2] < MAX_TILT_COSINE) | (now.height < MIN_HEIGHT_SHARE * task.height)
-        near = (xp.abs(deviation(now) - self._mean) < self._calm).all(axis=1)
-        self._near = xp.where(near, self._near + 1.0, 0.0 * self._age)
+        near = (xp.abs(deviation(now) - self._mean) < self._tolerances).all(axis=1)
+        self._time_near = xp.where(near, self._time_near + 1.0, 0.0 * self._age)
         self._age = self._age + task.period
         late = xp.where(self._age > self.horizon - 0.5 * task.period, UNDECIDED, GOING_ON)
-        up = xp.where(self._near > self._calm_periods - 0.5, RECOVERED, late)
+        up = xp.where(self._time_near > self._calm_periods - 0.5, RECOVERED, late)
         return xp.where(low | ~(speed < MAX_SPEED), FALLEN, up)

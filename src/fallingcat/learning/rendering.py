@@ -48,19 +48,19 @@ def render(
     """
     if not isinstance(environment, Environment) or not callable(act):
         raise ModelError(f"render takes an Environment and a function, not {describe(environment)}, {describe(act)}")
-    shown = _chosen(robots, environment.robots)
+    shown = _choose_robots(robots, environment.robots)
     steps = max(1, round(checked_seconds(seconds, "seconds") / environment.task.period))
     seen, falls = environment.reset(seed, level=1.0), 0
     rows = [_states(environment, shown)]
     for _ in range(steps):
         result = environment.step(act(seen))
         seen = result.observations
-        falls += int(environment.library.fetched(result.terminated)[shown].sum())
+        falls += int(environment.library.to_numpy(result.terminated)[shown].sum())
         rows.append(_states(environment, shown))
     return _page(environment, shown, rows, falls)
 
 
-def _chosen(robots: Any, count: int) -> list[int]:
+def _choose_robots(robots: Any, count: int) -> list[int]:
     given = list(robots) if isinstance(robots, (Sequence, np.ndarray)) and not isinstance(robots, str) else []
     whole = all(isinstance(k, (int, np.integer)) and not isinstance(k, bool) for k in given)
     if not given or not whole or not all(0 <= k < count for k in given) or len({*given}) < len(given):
@@ -71,7 +71,7 @@ def _chosen(robots: Any, count: int) -> list[int]:
 def _states(environment: Environment, shown: list[int]) -> list[State]:
     """States of the robots that are shown, fetched from the device."""
     now, model = environment.now, environment.task.model
-    parts = [environment.library.fetched(x)[shown].astype(float) for x in (now.rotation, now.position, now.joints)]
+    parts = [environment.library.to_numpy(x)[shown].astype(float) for x in (now.rotation, now.position, now.joints)]
     poses = np.tile(np.eye(4), (len(shown), 1, 1))
     poses[:, :3, :3], poses[:, :3, 3] = parts[:2]
     rest = model.neutral()

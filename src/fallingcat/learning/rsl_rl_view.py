@@ -29,7 +29,7 @@ class RslRlView:
         self.max_episode_length = round(environment.task.horizon / environment.task.period)
         self.device = environment.target
         self.cfg: dict[str, Any] = environment.task.about()
-        self._seen = environment.reset().float()
+        self._observations = environment.reset().float()
 
     def __repr__(self) -> str:
         return f"<RslRlView of {self.environment!r}>"
@@ -56,7 +56,7 @@ class RslRlView:
         """
         from tensordict import TensorDict  # a dependency of rsl_rl
 
-        return TensorDict({"policy": self._seen}, batch_size=[self.num_envs], device=self.device)
+        return TensorDict({"policy": self._observations}, batch_size=[self.num_envs], device=self.device)
 
     def reset(self) -> tuple[Any, dict[str, Any]]:
         """Start all robots anew.
@@ -64,7 +64,7 @@ class RslRlView:
         Returns:
             Observations, and {}.
         """
-        self._seen = self.environment.reset(stagger=True).float()
+        self._observations = self.environment.reset(stagger=True).float()
         return self.get_observations(), {}
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, dict[str, Any]]:
@@ -77,7 +77,7 @@ class RslRlView:
             Observations, rewards (N), ends of episodes (N), and extras: ``time_outs`` (N).
         """
         result = self.environment.step(actions.to(self.environment.now.joints.dtype))
-        self._seen = result.observations.float()
+        self._observations = result.observations.float()
         return self.get_observations(), result.rewards.float(), result.ended.long(), {"time_outs": result.truncated}
 
     def close(self) -> None:

@@ -357,7 +357,7 @@ class _NoMemory(dict[str, Any]):
         return bool(self[""])
 
 
-def alone(state: State, time: Any, command: Any, action: Any) -> Snapshot:
+def single_snapshot(state: State, time: Any, command: Any, action: Any) -> Snapshot:
     """One robot as a snapshot, of any kind of number."""
     rows = [np.reshape(x, (1, -1)) for x in (state.joints, state.twist, state.rates, command, action)]
     joints, twist, rates, commands, actions = rows

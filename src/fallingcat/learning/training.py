@@ -16,7 +16,7 @@ import numpy as np
 from ..dynamics.checks import choice
 from ..errors import FileError, Interrupted, ModelError, describe
 from ..io.diagnostics import check_path
-from ..progress import telling
+from ..progress import report_progress
 from ..records import concise
 from ..simulation.problem.arguments import seconds as checked_seconds
 from ..simulation.problem.arguments import whole
@@ -130,7 +130,7 @@ def learn(
     curve: list[dict[str, float]] = _restore(learner, file) if resume else []
     before, saved = (curve[-1]["seconds"] if curve else 0.0), begun
     try:
-        with _torch_threads(threads), telling("learning", None if progress is None else False) as tell:
+        with _torch_threads(threads), report_progress("learning", None if progress is None else False) as tell:
             while True:
                 row = learner.iterate()
                 spent = time.monotonic() - begun

@@ -11,9 +11,8 @@ import numpy as np
 from ..arrays import clip
 from ..arrays.arguments import as_array, as_number
 from ..caching import cached_property
-from ..contact import CompliantFloor, HeightField, Terrain
+from ..contact import CompliantFloor, Terrain
 from ..control import JointDamper, JointSpring, PositionServo
-from ..dynamics import link_pose
 from ..dynamics.checks import positive
 from ..errors import ModelError, describe
 from ..lie import SE3
@@ -22,6 +21,7 @@ from ..records import concise
 from .legged_robot import servos, usual_servos, walking_feet, walking_joints, with_drive_limits
 from .postures import check_balance, driven_joints, standing_posture
 from .task import Randomization, Snapshot, Task
+from .terrain_starts import spread_over_terrain
 
 START_DEVIATION = 0.1
 """rad and rad/s, m/s: joints and velocities of starts differ by up to that"""
@@ -29,8 +29,6 @@ MAX_TILT_COSINE = 0.5
 """An episode ends when the base tilts by more than 60 degrees."""
 MIN_HEIGHT_SHARE = 0.5
 """Part of the standing height below which an episode ends."""
-START_SQUARE = 10.0
-"""m: side of the square of terrain in which robots start, unless it is a height field"""
 CLOCK_PERIOD = 0.7
 """s: period of the clock of robots on two feet"""
 STEP_HEIGHT = 0.08
@@ -128,7 +126,7 @@ class Walk(Task):
         put(self, "_drives", drives)
         usual = usual_servos(model, moved)
         put(self, "_torque_scale", SAMPLE_STIFFNESS / usual[0])
-        gains = [_shared(x) for x in usual] if drives.kp is None else [drives.kp, drives.kd]
+        gains = [_shared_number(x) for x in usual] if drives.kp is None else [drives.kp, drives.kd]
         kp = gains[0] if self.kp is None else self.kp
         PositionServo(kp, 0.0 if self.kd is None else self.kd)  # which looks at them
         damping = gains[1] if self.kp is None else np.asarray(kp) / 40.0
@@ -189,7 +187,7 @@ class Walk(Task):
     def laws(self) -> Any:
         """Servos of the joints that walk, and springs and dampers that hold the others."""
         held = [name for name in driven_joints(self.model) if name not in (self.joints or ())]
-        servo = PositionServo(self.kp, self.kd, self._at(self.joints or ()), only=tuple(self.joints or ()))
+        servo = PositionServo(self.kp, self.kd, self._posture_angles(self.joints or ()), only=tuple(self.joints or ()))
         if not held:
             return (servo,)
         stiffness, damping = float(np.mean(self.kp)), float(np.mean(self.kd))
@@ -208,7 +206,7 @@ class Walk(Task):
         """Height of the base (m) where it stands."""
         return float(self.stance.pose[2, 3])
 
-    def _at(self, names: Sequence[str]) -> tuple[float, ...]:
+    def _posture_angles(self, names: Sequence[str]) -> tuple[float, ...]:
         """Angles of joints in the posture."""
         return tuple(float(self.posture[self.model.q_slices[self.model.leading_index(name)].start]) for name in names)
 
@@ -237,21 +235,10 @@ class Walk(Task):
         pose[:, :3, :3] = turn @ here.pose[:3, :3]
         pose[:, 2, 3] += up + START_DEVIATION * 0.2 * self.height
         if self.terrain is not None:
-            self._placed_on_terrain(pose, rng)
+            spread_over_terrain(pose, self.model, here, self.feet or (), self.terrain, rng)
         joints = here.joints + START_DEVIATION * rng.uniform(-1.0, 1.0, (count, len(here.joints)))
         twist, rates = (START_DEVIATION * rng.uniform(-1.0, 1.0, (count, k)) for k in (6, n))
         return State(pose, joints, twist, rates)
-
-    def _placed_on_terrain(self, pose: np.ndarray, rng: np.random.Generator) -> None:
-        """Spread poses of bases over the terrain, so high that no foot is in it."""
-        (low, high), inverse = _extent(self.terrain), np.linalg.inv(self.stance.pose)
-        pose[:, :2, 3] += rng.uniform(low, high, (len(pose), 2))
-        feet = np.stack(
-            [(inverse @ link_pose(self.model, self.stance, foot))[:, 3] for foot in self.feet or ()], axis=1
-        )
-        places = pose @ feet
-        heights = [[float(self.terrain.height(*foot[:2])) for foot in each.T] for each in places]  # type: ignore[union-attr]
-        pose[:, 2, 3] += np.max(heights, axis=1)
 
     def command(self, library: Any, count: int) -> Any:
         """Velocities between the largest ones and their opposites."""
@@ -259,8 +246,8 @@ class Walk(Task):
 
     def control(self, actions: Any, now: Snapshot) -> Mapping[str, Any]:
         """Targets of the servos: the posture, moved by the actions, within the ranges of the file's actuators."""
-        targets = self.scale * actions + self._constant(now, "posture", self._at(self.joints or ()))
-        if self._drives.bounded:  # type: ignore[attr-defined]
+        targets = self.scale * actions + self._constant(now, "posture", self._posture_angles(self.joints or ()))
+        if self._drives.has_ranges:  # type: ignore[attr-defined]
             low, high = (self._constant(now, name, getattr(self._drives, name)) for name in ("lowest", "highest"))  # type: ignore[attr-defined]
             targets = (clip if now.xp is np else now.xp.clip)(targets, low, high)
         return {"targets": targets}
@@ -268,7 +255,7 @@ class Walk(Task):
     def observe(self, now: Snapshot) -> Mapping[str, Any]:
         """Velocities, gravity, command, joints, rates and last action, scaled to sizes around 1."""
         xp, (q, v) = now.xp, self._parts
-        angles = _columns(xp, now.joints, q) - self._constant(now, "posture", self._at(self.joints or ()))
+        angles = _columns(xp, now.joints, q) - self._constant(now, "posture", self._posture_angles(self.joints or ()))
         seen = {
             "velocity": 2.0 * now.twist[:, :3],
             "angular velocity": 0.25 * now.twist[:, 3:],
@@ -375,18 +362,9 @@ class Walk(Task):
         return kept[key]
 
 
-def _shared(x: np.ndarray) -> Any:
+def _shared_number(x: np.ndarray) -> Any:
     """One number, where all are the same."""
     return float(x[0]) if len(x) and (x == x[0]).all() else x
-
-
-def _extent(terrain: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Corners (m) of where robots start: of a height field but for its edges, else of a square."""
-    if not isinstance(terrain, HeightField):
-        return np.full(2, -START_SQUARE / 2.0), np.full(2, START_SQUARE / 2.0)
-    low = np.array(terrain.origin)
-    size = np.multiply(np.shape(terrain.heights) - np.ones(2), terrain.spacing)
-    return low + 0.1 * size, low + 0.9 * size
 
 
 def _columns(xp: Any, x: Any, runs: list[slice]) -> Any:

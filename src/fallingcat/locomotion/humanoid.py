@@ -25,7 +25,7 @@ from .commands import VelocityCommand, approach
 from .footsteps import dcm_step
 from .loop import Command, WalkingLoop, task_numbers
 from .pendulum import LinearPendulum
-from .quadruped import check_feet, check_solver, check_walk, turned
+from .quadruped import check_feet, check_solver, check_walk, planar_rotation
 from .schedule import Schedule, biped_walk
 from .swing import swing_foot
 
@@ -177,7 +177,7 @@ class _Plan:
     """number of contact points of each sole"""
     width: float
     """lateral distance of the feet (m)"""
-    sole: FloatArray
+    sole_bounds: FloatArray
     """2 x 2: least and largest coordinates of the point of zero moment in a sole (m)"""
     pendulum: LinearPendulum
     schedule: Schedule
@@ -187,12 +187,12 @@ class _Plan:
     """center of mass, trunk, positions of both soles, rotations of both soles, posture"""
 
     @property
-    def double(self) -> float:
+    def double_support(self) -> float:
         """Time of double support (s)."""
         return (self.schedule.duty - 0.5) * self.schedule.period
 
     @property
-    def single(self) -> float:
+    def single_support(self) -> float:
         """Time of single support (s)."""
         return self.schedule.flight
 
@@ -211,11 +211,11 @@ class _Memory(NamedTuple):
     """2 x 4: where each sole stood last (m), and its heading (rad)"""
 
     @classmethod
-    def of(cls, x: Vector) -> _Memory:
+    def unflatten(cls, x: Vector) -> _Memory:
         return cls(x[0], x[1], x[2], x[3:6], x[6:].reshape(2, 4))
 
     @property
-    def flat(self) -> Vector:
+    def flatten(self) -> Vector:
         times = array([self.time, self.begin, self.heading])
         return concatenate([times, self.command, self.footholds.reshape(-1)])
 
@@ -223,7 +223,7 @@ class _Memory(NamedTuple):
 def _foothold(model: Model, state: State, sole: str, heading: Scalar) -> Vector:
     """Place of a sole and its heading, which is that nearest to a given one: it may turn more than once."""
     H = link_pose(model, state, sole)
-    ahead = turned(heading).T @ H[:2, 0]
+    ahead = planar_rotation(heading).T @ H[:2, 0]
     return concatenate([H[:3, 3], array([heading + arctan2(ahead[1], ahead[0])])])
 
 
@@ -232,15 +232,15 @@ def _initial_memory(state: State, t: float, model: Model, soles: tuple[str, ...]
     R = state.pose[:3, :3]
     heading = np.arctan2(R[1, 0], R[0, 0])
     footholds = np.array([_foothold(model, state, sole, heading) for sole in soles])
-    return np.asarray(_Memory(t, t, footholds[:, 3].mean(), np.zeros(3), footholds).flat)
+    return np.asarray(_Memory(t, t, footholds[:, 3].mean(), np.zeros(3), footholds).flatten)
 
 
 class _Step(NamedTuple):
     """One step: the foot that touched down last, the other one, and the time since then."""
 
-    new: Vector
+    leading_foot: Vector
     """place of the foot that touched down last (2)"""
-    old: Vector
+    trailing_foot: Vector
     """place of the other foot (2)"""
     side: Scalar
     """1 where the new foot is the left one, else -1"""
@@ -255,7 +255,7 @@ class _Step(NamedTuple):
 def walking_references(model: Model, state: State, given: Vector, *, plan: _Plan) -> Vector:
     """Numbers of the whole-body tasks, mask of the contacts and the next memory, from time, command and memory."""
     t, command, memory = given[0], given[1:4], given[4:]
-    last = _Memory.of(memory)
+    last = _Memory.unflatten(memory)
     clock = t - last.begin - PREPARATION
     walks = less(0.0, clock)
     moving = approach(last.command, where(walks, command, 0.0 * command), COMMAND_RATES, t - last.time)
@@ -273,7 +273,7 @@ def walking_references(model: Model, state: State, given: Vector, *, plan: _Plan
     turns = [{**foot[1], "weight": weight} for foot, weight in zip(feet, weights, strict=True)]
     numbers = task_numbers(model, plan.tasks, [com, trunk, *places, *turns, {}])
     mask = concatenate([scale(on, np.ones(k)) for on, k in zip(closed, plan.points, strict=True)])
-    return concatenate([numbers, mask, _Memory(t, last.begin, heading, moving, stack(footholds)).flat])
+    return concatenate([numbers, mask, _Memory(t, last.begin, heading, moving, stack(footholds)).flatten])
 
 
 def _step(
@@ -281,12 +281,12 @@ def _step(
 ) -> _Step:
     """Step at a time; before the walk begins it is the first, at its touchdown."""
     phase = where(walks, plan.schedule.phases(clock)[0], 0.0)
-    left, period, R = less(phase, 0.5), plan.schedule.period, turned(heading)
+    left, period, R = less(phase, 0.5), plan.schedule.period, planar_rotation(heading)
     side = where(left, 1.0, -1.0)
     stride = R @ (moving[:2] * (0.5 * period))
     lateral = absolute(moving[1]) * (0.5 * period) - (1.0 - REACH_SHARES[1]) * plan.width  # feet must not meet
     sway = R @ array([0.0, side * (plan.width + maximum(lateral, 0.0))])
-    offset = plan.pendulum.walking_offset(stride, -1.0 * sway, plan.single, plan.double)
+    offset = plan.pendulum.walking_offset(stride, -1.0 * sway, plan.single_support, plan.double_support)
     new, old = where(left, footholds[0], footholds[1])[:2], where(left, footholds[1], footholds[0])[:2]
     return _Step(new, old, side, where(left, phase, phase - 0.5) * period, offset, new + stride - sway + offset)
 
@@ -307,9 +307,9 @@ def _center_of_mass(
     p = center_of_mass(model, state)
     dcm = plan.pendulum.dcm(p[:2], (center_of_mass_jacobian(model, state) @ state.velocity)[:2])
     zero_moment, wanted = _reference_dcm(plan, step)
-    gain, R = 1.0 + DCM_GAIN / plan.pendulum.rate, turned(heading)
+    gain, R = 1.0 + DCM_GAIN / plan.pendulum.rate, planar_rotation(heading)
     error, left = dcm - wanted, 0.5 * plan.schedule.period - step.time
-    correction = R @ clip(R.T @ scale(gain, error), plan.sole[0], plan.sole[1])
+    correction = R @ clip(R.T @ scale(gain, error), plan.sole_bounds[0], plan.sole_bounds[1])
     removed = correction * (1.0 / gain)
     grown = scale(exp(plan.pendulum.rate * left), error - removed)
     landing = step.end + scale(exp(-DCM_GAIN * left), removed) + grown
@@ -324,14 +324,16 @@ def _center_of_mass(
 
 def _reference_dcm(plan: _Plan, step: _Step) -> tuple[Vector, Vector]:
     """Point of zero moment and divergent component in the wanted walk: back in time from the next touchdown."""
-    w, double = plan.pendulum.rate, plan.double
-    shifting, way = less(step.time, double), step.new - step.old
-    until = where(shifting, 0.0 * step.time + plan.single, 0.5 * plan.schedule.period - step.time)
-    dcm = step.new + scale(exp(-w * until), step.end - step.new)  # in single support, or where it begins
+    w, double = plan.pendulum.rate, plan.double_support
+    shifting, way = less(step.time, double), step.leading_foot - step.trailing_foot
+    until = where(shifting, 0.0 * step.time + plan.single_support, 0.5 * plan.schedule.period - step.time)
+    dcm = step.leading_foot + scale(
+        exp(-w * until), step.end - step.leading_foot
+    )  # in single support, or where it begins
     t, lead = where(shifting, step.time, double), way * (1.0 / (w * double))
-    zero_moment = step.old + scale(t / double, way)
-    earlier = zero_moment + lead + scale(exp(w * (t - double)), dcm - step.new - lead)
-    return where(shifting, zero_moment, step.new), where(shifting, earlier, dcm)
+    zero_moment = step.trailing_foot + scale(t / double, way)
+    earlier = zero_moment + lead + scale(exp(w * (t - double)), dcm - step.leading_foot - lead)
+    return where(shifting, zero_moment, step.leading_foot), where(shifting, earlier, dcm)
 
 
 def _swings(
@@ -345,16 +347,16 @@ def _swings(
 ) -> list[tuple[dict[str, Any], dict[str, Any]]]:
     """Numbers of position and rotation of each sole as it swings."""
     left = 0.5 * plan.schedule.period - step.time
-    goal, R = heading + scale(left, turning), turned(heading)
+    goal, R = heading + scale(left, turning), planar_rotation(heading)
     found = []
     for k, progress in enumerate(plan.schedule.swing(clock)):
         side = 1.0 - 2.0 * k
         lateral = np.sort(side * plan.width * np.array(REACH_SHARES[1:]))
         reach = (np.array([-REACH_SHARES[0], lateral[0]]), np.array([REACH_SHARES[0], lateral[1]]))
-        land = dcm_step(landing, step.offset, step.new, reach, R)
+        land = dcm_step(landing, step.offset, step.leading_foot, reach, R)
         other = footholds[1 - k]
         z = other[2] if plan.terrain is None else plan.terrain.height(land[0], land[1])
-        foot = swing_foot(footholds[k][:3], array([land[0], land[1], z]), progress, plan.single, plan.clearance)
+        foot = swing_foot(footholds[k][:3], array([land[0], land[1], z]), progress, plan.single_support, plan.clearance)
         share = progress * progress * (3.0 - 2.0 * progress)
         yaw = footholds[k][3] + share * (goal - footholds[k][3])
         place = {"goal": foot.position, "velocity": foot.velocity, "acceleration": foot.acceleration}

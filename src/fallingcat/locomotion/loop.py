@@ -17,7 +17,7 @@ from ..control import WholeBodyLoop, WholeBodyResult
 from ..control.tasks.task import Task
 from ..errors import ModelError, NumericsError, describe
 from ..model import Model, State
-from ..records import short
+from ..records import short_text
 from .commands import VelocityCommand
 
 Command = VelocityCommand | Callable[[float], VelocityCommand]
@@ -75,14 +75,14 @@ class WalkingLoop:
         """See the class."""
         self.model, self.whole_body = model, whole_body
         self._references, self._begin = references, begin
-        self._size, self._last = len(whole_body.numbers), np.inf
-        self._given: FloatArray = np.zeros(0)
+        self._size, self._last_time = len(whole_body.numbers), np.inf
+        self._arguments: FloatArray = np.zeros(0)
         """time, command and memory: one array, because each further argument of a kernel takes microseconds"""
-        self._many: FloatArray = np.zeros((0, 0))
+        self._batch_arguments: FloatArray = np.zeros((0, 0))
         self.command = command
 
     def __repr__(self) -> str:
-        return f"<WalkingLoop of {short(self.model.name)}>"
+        return f"<WalkingLoop of {short_text(self.model.name)}>"
 
     @property
     def command(self) -> Command:
@@ -112,14 +112,14 @@ class WalkingLoop:
             t, (q, v) = q, self.model.flatten(v)
         if not isinstance(t, (int, float, np.number)) or not isfinite(t):
             raise NumericsError(f"the time of a tick must be a finite number (s), got {describe(t)}")
-        if not t >= self._last:
-            self._given = np.append(np.zeros(4), self._begin(self.model.unflatten(q, v), t, model=self.model))
-        given = self._given
-        given[0], given[1:4] = t, self._commanded(t)
+        if not t >= self._last_time:
+            self._arguments = np.append(np.zeros(4), self._begin(self.model.unflatten(q, v), t, model=self.model))
+        given = self._arguments
+        given[0], given[1:4] = t, self._command_at(t)
         out = self._references(q, v, given)
         self.whole_body.numbers[:] = out[: self._size]
         tau = self.whole_body(q, v)  # an error here, such as of a NaN, leaves the memory as it was
-        self._last, given[4:] = float(t), out[self._size :]
+        self._last_time, given[4:] = float(t), out[self._size :]
         return tau
 
     def batch_forces(self, t: float, states: State) -> Float_N_n:
@@ -135,18 +135,18 @@ class WalkingLoop:
             Joint torques (N x n).
         """
         q, v = self.whole_body.flattened(states)
-        if not t >= self._last or len(self._many) != len(q):
+        if not t >= self._last_time or len(self._batch_arguments) != len(q):
             begun = [self._begin(self.model.unflatten(*pair), t, model=self.model) for pair in zip(q, v, strict=True)]
-            self._many = np.hstack([np.zeros((len(q), 4)), np.array(begun)])
-        self._last, given = t, self._many
-        given[:, 0], given[:, 1:4] = t, self._commanded(t)
+            self._batch_arguments = np.hstack([np.zeros((len(q), 4)), np.array(begun)])
+        self._last_time, given = t, self._batch_arguments
+        given[:, 0], given[:, 1:4] = t, self._command_at(t)
         out = self._references(q, v, given)
         given[:, 4:] = out[:, self._size :]
         return self.whole_body.each(q, v, np.ascontiguousarray(out[:, : self._size]))
 
     together = former_attribute("together", "batch_forces")
 
-    def _commanded(self, t: Scalar) -> FloatArray:
+    def _command_at(self, t: Scalar) -> FloatArray:
         if self._constant is not None:
             return self._constant
         command = self._command(t)  # type: ignore[operator]
@@ -157,7 +157,7 @@ class WalkingLoop:
     def __copy__(self) -> WalkingLoop:
         """Loop with a memory of its own."""
         other = WalkingLoop(self.model, self._references, copy.copy(self.whole_body), self._begin, self._command)
-        other._given, other._last = self._given.copy(), self._last
+        other._arguments, other._last_time = self._arguments.copy(), self._last_time
         return other
 
     @property

@@ -20,16 +20,16 @@ from ..optimal import MPC, ContactPhases, Horizon, Phase, Problem
 from ..records import concise
 from .commands import VelocityCommand, approach
 from .loop import Command, check_command
-from .quadruped import CAPTURE_SHARE, COMMAND_RATES, TOUCHDOWN_DEPTH, check_feet, check_walk, turned
+from .quadruped import CAPTURE_SHARE, COMMAND_RATES, TOUCHDOWN_DEPTH, check_feet, check_walk, planar_rotation
 from .schedule import Schedule, trot
 
-HEIGHT, UPRIGHT, HEADING, VELOCITY, TURNING = 20.0, 10.0, 5.0, 3.0, 1.0
+HEIGHT_WEIGHT, TILT_WEIGHT, HEADING_WEIGHT, VELOCITY_WEIGHT, ANGULAR_VELOCITY_WEIGHT = 20.0, 10.0, 5.0, 3.0, 1.0
 """Weights of the trunk: height (1/m), tilt and heading (1/rad), velocity (s/m) and angular velocity (s/rad)."""
-LANDING, LIFT = 10.0, 30.0
+LANDING_WEIGHT, LIFT_WEIGHT = 10.0, 30.0
 """Weights of a swinging foot: where it lands and how high it is (1/m)."""
 POSTURE, RATES, FORCES = 0.3, 0.05, 0.02
 """Weights of the joints: posture (1/rad), rates (s/rad), torques (1/(N m))."""
-LAST = 3.0
+LAST_NODE_WEIGHT = 3.0
 """Weight of the last node: of the time behind the horizon"""
 TRUNK_NUMBERS, FOOT_NUMBERS = 7, 3
 """Numbers of a node: heading (cosine, sine), wanted velocity (2) and turning, height of the ground, weight of the node;
@@ -109,7 +109,7 @@ class PredictiveWalk:
         return MPC(problem, self.rate, horizon=_Preview(plan, command))
 
 
-NOWHERE = 1e6
+SWING_FOOT_HEIGHT = 1e6
 """m: height of a foot that does not stand, above all that do"""
 MAX_STEPS = 1000
 """Largest number of steps of a plan"""
@@ -139,11 +139,11 @@ def _walking_cost(model: Model, state: State, forces: Any, data: Any, *, plan: _
     R, feet = state.pose[:3, :3], data[TRUNK_NUMBERS:].reshape(-1, FOOT_NUMBERS)
     velocity, omega, here = R @ state.twist[:3], R @ state.twist[3:], state.pose[:3, 3]
     rows = [
-        HEIGHT * array([here[2] - ground - plan.height]),
-        UPRIGHT * R[:2, 2],
-        HEADING * array([heading[0] * R[1, 0] - heading[1] * R[0, 0]]),
-        VELOCITY * array([velocity[0] - wanted[0], velocity[1] - wanted[1], velocity[2]]),
-        TURNING * array([omega[0], omega[1], omega[2] - turning]),
+        HEIGHT_WEIGHT * array([here[2] - ground - plan.height]),
+        TILT_WEIGHT * R[:2, 2],
+        HEADING_WEIGHT * array([heading[0] * R[1, 0] - heading[1] * R[0, 0]]),
+        VELOCITY_WEIGHT * array([velocity[0] - wanted[0], velocity[1] - wanted[1], velocity[2]]),
+        ANGULAR_VELOCITY_WEIGHT * array([omega[0], omega[1], omega[2] - turning]),
         POSTURE * (state.joints - plan.posture),
         RATES * state.rates,
         FORCES * forces,
@@ -152,8 +152,8 @@ def _walking_cost(model: Model, state: State, forces: Any, data: Any, *, plan: _
     ahead = scale(0.5 * plan.walk.schedule.stance, velocity[:2]) + scale(plan.gain, velocity[:2] - wanted)
     for foot, home, (landing, lift, height) in zip(plan.feet, plan.home, feet, strict=True):
         place = link_pose(model, state, foot)[:3, 3]
-        rows.append(scale(LANDING * landing, place[:2] - (here[:2] + turn @ home[:2] + ahead)))
-        rows.append(scale(LIFT * lift, array([place[2] - ground - height])))
+        rows.append(scale(LANDING_WEIGHT * landing, place[:2] - (here[:2] + turn @ home[:2] + ahead)))
+        rows.append(scale(LIFT_WEIGHT * lift, array([place[2] - ground - height])))
     return scale(weight, concatenate(rows))
 
 
@@ -161,25 +161,25 @@ class _Preview:
     """Horizon of a tick: contacts and numbers of the nodes ahead; remembers command, heading and ground."""
 
     def __init__(self, plan: _Plan, command: Command) -> None:
-        self.plan, self.command, self._last = plan, command, np.inf
+        self.plan, self.command, self._last_time = plan, command, np.inf
         self._numbers = compile(plan.walk.model, preview, inputs={"given": 6}, plan=plan)
-        self._heading, self._moving, self._ground = 0.0, np.zeros(3), 0.0
+        self._heading, self._velocity, self._ground = 0.0, np.zeros(3), 0.0
 
     def __call__(self, t: float, state: State) -> Horizon:
         """Contacts and numbers of the nodes."""
         model, steps = self.plan.walk.model, self.plan.walk.steps
-        if not t >= self._last:
+        if not t >= self._last_time:
             R = np.asarray(state.pose)[:3, :3]
-            self._last, self._heading, self._moving = t, float(np.arctan2(R[1, 0], R[0, 0])), np.zeros(3)
+            self._last_time, self._heading, self._velocity = t, float(np.arctan2(R[1, 0], R[0, 0])), np.zeros(3)
             self._ground = float(state.pose[2, 3]) - self.plan.height
         command = self.command(t) if callable(self.command) else self.command
         if not isinstance(command, VelocityCommand):
             raise NumericsError(f"command at t = {t:g} s must be a VelocityCommand, got {describe(command)}")
-        dt, self._last = t - self._last, t
-        self._moving = np.asarray(approach(self._moving, command.array, COMMAND_RATES, dt))
-        self._heading += dt * float(self._moving[2])
+        dt, self._last_time = t - self._last_time, t
+        self._velocity = np.asarray(approach(self._velocity, command.array, COMMAND_RATES, dt))
+        self._heading += dt * float(self._velocity[2])
         q, v = model.flatten(state)
-        found = self._numbers(q, v, np.array([t, self._heading, *self._moving, self._ground]))
+        found = self._numbers(q, v, np.array([t, self._heading, *self._velocity, self._ground]))
         self._ground, count = float(found[0]), steps * len(self.plan.feet)
         return Horizon(found[1 : 1 + count].reshape(steps, -1), found[1 + count :].reshape(steps + 1, -1))
 
@@ -189,15 +189,17 @@ def preview(model: Model, state: State, given: Vector, *, plan: _Plan) -> Vector
     t, heading, moving, ground = given[0], given[1], given[2:5], given[5]
     walk, closed = plan.walk, plan.walk.schedule.contacts(t)
     heights = [link_pose(model, state, foot)[2, 3] for foot in plan.feet]
-    lowest = reduce(minimum, [where(less(0.5, on), z, NOWHERE) for on, z in zip(closed, heights, strict=True)])
-    ground = where(less(lowest, NOWHERE), lowest, ground)
+    lowest = reduce(
+        minimum, [where(less(0.5, on), z, SWING_FOOT_HEIGHT) for on, z in zip(closed, heights, strict=True)]
+    )
+    ground = where(less(lowest, SWING_FOOT_HEIGHT), lowest, ground)
     times = [t + k * walk.dt for k in range(walk.steps + 1)]
     contacts = [walk.schedule.contacts(x) for x in times[:-1]]
     nodes = []
     for k, x in enumerate(times):
         angle = heading + scale(k * walk.dt, moving[2])
-        weight = np.sqrt(walk.dt) * (LAST if k == walk.steps else 1.0)
-        velocity = turned(angle) @ moving[:2]
+        weight = np.sqrt(walk.dt) * (LAST_NODE_WEIGHT if k == walk.steps else 1.0)
+        velocity = planar_rotation(angle) @ moving[:2]
         nodes.append(array([cos(angle), sin(angle), *velocity, moving[2], ground, weight]))
         nodes.append(_swings(walk, x).reshape(-1))
     return concatenate([array([ground]), *contacts, *nodes])

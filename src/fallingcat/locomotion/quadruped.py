@@ -129,7 +129,9 @@ class QuadrupedWalk:
         reach, center = CONE_SHARE * self.friction / np.sqrt(2.0) * height, center_of_mass(self.model, stand)[:2]
         home[:, :2] = reachable_supports(self.schedule, home[:, :2], reach, center)
         sway = support_sway(self.schedule, home[:, :2], float(np.sqrt(gravity / height)))
-        bend, weight = (None, 1.0) if sway.still else (np.zeros(6), np.array([1.0, 1.0, HEIGHT_WEIGHT, 1.0, 1.0, 1.0]))
+        bend, weight = (
+            (None, 1.0) if sway.is_zero else (np.zeros(6), np.array([1.0, 1.0, HEIGHT_WEIGHT, 1.0, 1.0, 1.0]))
+        )
         trunk = BaseTask(np.eye(4), velocity=np.zeros(6), acceleration=bend, gain=TRUNK_GAIN, weight=weight)
         swing = [
             PositionTask(foot, np.zeros(3), velocity=np.zeros(3), acceleration=np.zeros(3), gain=SWING_GAIN, weight=0.0)
@@ -214,11 +216,11 @@ class _Memory(NamedTuple):
     """feet x 3: where each foot stood last (m)"""
 
     @classmethod
-    def of(cls, x: Vector) -> _Memory:
+    def unflatten(cls, x: Vector) -> _Memory:
         return cls(x[0], x[1], x[2], x[3:6], x[6:8], x[8:].reshape(-1, 3))
 
     @property
-    def flat(self) -> Vector:
+    def flatten(self) -> Vector:
         return concatenate(
             [array([self.time, self.begin, self.heading]), self.command, self.place, self.footholds.reshape(-1)]
         )
@@ -228,28 +230,28 @@ def _initial_memory(state: State, t: float, model: Model, feet: tuple[str, ...])
     """Memory at the first tick."""
     R, places = state.pose[:3, :3], [link_pose(model, state, foot)[:3, 3] for foot in feet]
     heading = np.arctan2(R[1, 0], R[0, 0])
-    return np.asarray(_Memory(t, t, heading, np.zeros(3), state.pose[:2, 3], np.array(places)).flat)
+    return np.asarray(_Memory(t, t, heading, np.zeros(3), state.pose[:2, 3], np.array(places)).flatten)
 
 
 def walking_references(model: Model, state: State, given: Vector, *, plan: _Plan) -> Vector:
     """Numbers of the whole-body tasks, mask of the contacts and the next memory, from time, command and memory."""
     t, command, memory = given[0], given[1:4], given[4:]
-    last, closed, swing = _Memory.of(memory), plan.schedule.contacts(t), plan.schedule.swing(t)
+    last, closed, swing = _Memory.unflatten(memory), plan.schedule.contacts(t), plan.schedule.swing(t)
     begun = (t - last.begin) * (1.0 / plan.schedule.period)
     if plan.schedule.duty == 1.0:
         command = 0.0 * command  # no foot moves, so the trunk stays
-    if not plan.sway.still:
+    if not plan.sway.is_zero:
         closed, swing = _sway_contacts(plan, t, begun, closed, swing)
         command = where(less(1.0 - MIN_STANCE, begun), command, 0.0 * command)
-    rates = COMMAND_RATES if plan.sway.still else SWAYING_RATES
+    rates = COMMAND_RATES if plan.sway.is_zero else SWAYING_RATES
     moving = approach(last.command, command, rates, t - last.time)
     heading = last.heading + (t - last.time) * moving[2]
     places = [link_pose(model, state, foot)[:3, 3] for foot in plan.feet]
     stands = [less(0.5, on) for on in closed]
     footholds = [where(on, place, old) for on, place, old in zip(stands, places, last.footholds, strict=True)]
     ground = ground_plane(stack(footholds), state.pose[:2, 3])
-    wanted = turned(heading) @ moving[:2]
-    R = turned(heading)
+    wanted = planar_rotation(heading) @ moving[:2]
+    R = planar_rotation(heading)
     sway = [R @ part for part in plan.sway.motion(t, begun - 1.0)]
     middle = state.pose[:2, 3] - sway[0]
     place = middle + clip(last.place + scale(t - last.time, wanted) - middle, -MAX_LAG, MAX_LAG)
@@ -258,7 +260,7 @@ def walking_references(model: Model, state: State, given: Vector, *, plan: _Plan
     weights = [where(on, 0.0, SWING_WEIGHT) * np.ones(3) for on in stands]
     given = [trunk, *({**foot, "weight": weight} for foot, weight in zip(feet, weights, strict=True)), {}]
     numbers = task_numbers(model, plan.tasks, given)
-    return concatenate([numbers, closed, _Memory(t, last.begin, heading, moving, place, stack(footholds)).flat])
+    return concatenate([numbers, closed, _Memory(t, last.begin, heading, moving, place, stack(footholds)).flatten])
 
 
 def _sway_contacts(plan: _Plan, t: Scalar, begun: Scalar, closed: Vector, swing: Vector) -> tuple[Vector, Vector]:
@@ -269,7 +271,7 @@ def _sway_contacts(plan: _Plan, t: Scalar, begun: Scalar, closed: Vector, swing:
     return where(stands, before, closed), where(stands, where(steps, first.swing(t), np.zeros(len(plan.feet))), swing)
 
 
-def turned(angle: Scalar) -> Matrix:
+def planar_rotation(angle: Scalar) -> Matrix:
     """Rotation (2 x 2) by an angle."""
     c, s = cos(angle), sin(angle)
     return array([[c, -s], [s, c]])
@@ -292,7 +294,7 @@ def _trunk(
     climb = ground[1] * velocity[0] + ground[2] * velocity[1]
     goal = concatenate([concatenate([R, there.reshape(3, 1)], axis=1), np.eye(4)[3:]])
     found = {"goal": goal, "velocity": concatenate([velocity, array([climb, 0.0, 0.0, turning])])}
-    return found if plan.sway.still else found | {"acceleration": concatenate([sway[2], np.zeros(4)])}
+    return found if plan.sway.is_zero else found | {"acceleration": concatenate([sway[2], np.zeros(4)])}
 
 
 def _swings(
@@ -313,7 +315,7 @@ def _swings(
     found = []
     for progress, start, home in zip(swing, footholds, plan.home, strict=True):
         left = (1.0 - progress) * schedule.flight
-        ahead = turned(heading + turning * (left + 0.5 * schedule.stance))
+        ahead = planar_rotation(heading + turning * (left + 0.5 * schedule.stance))
         hip = here + ahead @ home[:2] + scale(left, velocity)
         land = raibert(hip, velocity, wanted, schedule.stance, plan.gain)
         z = on_plane(ground, here, land) if plan.terrain is None else plan.terrain.height(land[0], land[1])

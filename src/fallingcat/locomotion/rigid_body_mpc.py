@@ -12,7 +12,7 @@ from ..arrays.types import Float_3_3, FloatArray
 from ..dynamics.checks import positive
 from ..errors import ModelError, NumericsError, describe
 from ..lie import SO3
-from ..qp.hqp_reference import limited
+from ..qp.hqp_reference import limited_least_squares
 from ..qp.least_squares import Level
 from ..qp.warm_started_hqp import Stack, solve_warm_started
 from ..records import concise
@@ -167,7 +167,7 @@ class RigidBodyMPC:
         quick = solve_warm_started(stack, np.eye(n), G, h, np.zeros(len(h), dtype=bool))
         if quick is not None:
             return scale * quick.x, quick.residual
-        slow = limited([Level(rows, value, weight)], G, h, n)
+        slow = limited_least_squares([Level(rows, value, weight)], G, h, n)
         return scale * slow.x, slow.residual
 
 

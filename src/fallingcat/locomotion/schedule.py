@@ -23,7 +23,7 @@ MAX_PERIODS = 1e12
 MAX_FEET = 1000
 """Largest number of feet of a schedule"""
 
-ROUNDING = 1e-9
+TOUCHDOWN_TOLERANCE = 1e-9
 """Share of the period by which a foot touches down early: sampled times may be below touchdown by rounding."""
 
 
@@ -99,7 +99,7 @@ class Schedule:
         as_number(t, "the time of a schedule (s)")
         if is_numeric(t) and abs(t) > MAX_PERIODS * self.period:
             raise NumericsError(f"{t:g} s are more than {MAX_PERIODS:.0e} periods: phases are lost to rounding")
-        turns = array([scale(1.0 / self.period, t) + (ROUNDING - offset) for offset in self.offsets])
+        turns = array([scale(1.0 / self.period, t) + (TOUCHDOWN_TOLERANCE - offset) for offset in self.offsets])
         angle = turns * (2.0 * np.pi)
         return (arctan2(-sin(angle), -cos(angle)) + np.pi) * (0.5 / np.pi)  # remainder, for every kind of number
 

@@ -38,7 +38,7 @@ class Sway:
     sines: FloatArray
 
     @property
-    def still(self) -> bool:
+    def is_zero(self) -> bool:
         """True if there is none."""
         return not len(self.frequencies)
 
@@ -49,7 +49,7 @@ class Sway:
             t: Time (s).
             begun: Periods since the start; in the first one the sway grows.
         """
-        if self.still:
+        if self.is_zero:
             return np.zeros(2), np.zeros(2), np.zeros(2)
         place = rate = bend = np.zeros(2)
         for w, a, b in zip(self.frequencies.tolist(), self.cosines, self.sines, strict=True):

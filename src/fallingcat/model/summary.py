@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..arrays import is_numeric
 from ..errors import NumericsError
-from ..records import LONGEST_VALUE, html_table, short
+from ..records import LONGEST_VALUE, html_table, short_text
 
 if TYPE_CHECKING:
     from .model import Model
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def model_text(model: Model) -> str:
     """Name, base, number of links and joint degrees of freedom, and mass, in one line."""
     parts = f"{len(model.links)} links, {model.n} joint dof, {_mass(model)}"
-    return f"<Model {short(model.name)}: {f'base {model.base}' if model.m else 'fixed base'}, {parts}>"
+    return f"<Model {short_text(model.name)}: {f'base {model.base}' if model.m else 'fixed base'}, {parts}>"
 
 
 def base_text(model: Model) -> str:
@@ -59,8 +59,8 @@ def _rows(state: State) -> list[tuple[str, str]]:
         if getattr(state.pose, "shape", ()) == (4, 4) and is_numeric(state.pose):
             pose = [("position", state.position), ("rpy", state.rpy)]
     rest = zip(("joints", "twist", "rates"), (state.joints, state.twist, state.rates), strict=True)
-    return [(name, short(value)) for name, value in (*pose, *rest)]
+    return [(name, short_text(value)) for name, value in (*pose, *rest)]
 
 
 def _mass(model: Model) -> str:
-    return f"{model.mass:.4g} kg" if is_numeric(model.mass) else f"{short(model.mass)} kg"
+    return f"{model.mass:.4g} kg" if is_numeric(model.mass) else f"{short_text(model.mass)} kg"

@@ -13,7 +13,7 @@ from ..arrays.types import FloatArray
 from ..dynamics.checks import choice, positive
 from ..errors import ModelError
 from ..model import State
-from ..records import concise, short
+from ..records import concise, short_text
 from .batch_runner import STATUSES, Batch, Runner
 from .lanes import CpuLanes, CudaLanes
 from .phases import ContactPhases
@@ -212,7 +212,7 @@ class BatchSolver:
         self._runners: list[Runner] = []
 
     def __repr__(self) -> str:
-        return f"<BatchSolver of {short(self.problem.model.name)} for {self.target}>"
+        return f"<BatchSolver of {short_text(self.problem.model.name)} for {self.target}>"
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what is bound to the arrays of this solver."""

@@ -14,7 +14,7 @@ from ..arrays.types import FloatArray, Vector_n
 from ..dynamics.checks import positive
 from ..errors import ModelError, NumericsError, describe
 from ..model import State
-from ..records import concise, short
+from ..records import concise, short_text
 from .evaluation import Nodes
 from .phases import ContactPhases
 from .problem import Problem, check_count, check_measured, check_problem
@@ -104,7 +104,7 @@ class MPC:
         return copy.deepcopy(self, {id(self.problem): self.problem})
 
     def __repr__(self) -> str:
-        return f"<MPC of {short(self.problem.model.name)}: every {self.period:g} s>"
+        return f"<MPC of {short_text(self.problem.model.name)}: every {self.period:g} s>"
 
     @property
     def result(self) -> OptimalResult | None:

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import concatenate, factored, scale, sqrt, stack
-from ..arrays.differentiate import linearized
+from ..arrays import concatenate, factor_tree, scale, sqrt, stack
+from ..arrays.differentiate import value_and_jacobian
 from ..dynamics.derivative_sweeps import Motion, changes, motion_of
 from ..dynamics.derivatives import by_motion, mass_of
 from ..dynamics.link_derivatives import LinkDerivatives, link_derivatives
@@ -86,7 +86,7 @@ class _Equations:
         self.gains = (stiffness, 1.0 / node.dt if damping is None else damping)
         self.motion = motion_of(model, state)
         rest = changes(model, state, self.motion, np.zeros(model.nv))
-        self.root = factored(mass_of(model, self.motion), places_above(model))
+        self.root = factor_tree(mass_of(model, self.motion), places_above(model))
         self.inverses = self.root.inverses[:, None]
         self.drive = concatenate([np.zeros((model.m, model.n)), np.eye(model.n)])
         pulled = self._inward((self.drive @ forces - _forces_of(model, self.motion))[:, None])
@@ -99,7 +99,7 @@ class _Equations:
         self.scaled = self.inverses * self.Y
         held = concatenate([scale(w, np.ones(3)) for w in node.held])
         self.held = held[:, None]
-        delassus = factored(self.scaled.T @ self.Y + np.diag(1.0 - held), range(-1, len(held) - 1))
+        delassus = factor_tree(self.scaled.T @ self.Y + np.diag(1.0 - held), range(-1, len(held) - 1))
         self.solve = delassus.solve
         b = concatenate([self._constraint(i, self._numbers(i, self.links[i])) for i in range(len(points))])
         loads = self._reactions(b[:, None], pulled)
@@ -107,11 +107,11 @@ class _Equations:
 
     def _inward(self, x: Any) -> Any:
         """``L^-T x`` of the mass matrix ``L' D L``."""
-        return stack([self.root.inward(column) for column in x.T], axis=1) if x.size else x
+        return stack([self.root.solve_transposed(column) for column in x.T], axis=1) if x.size else x
 
     def _outward(self, x: Any) -> Any:
         """``L^-1 D^-1 x``."""
-        return stack([self.root.outward(column) for column in (self.inverses * x).T], axis=1)
+        return stack([self.root.solve_lower(column) for column in (self.inverses * x).T], axis=1)
 
     def _reactions(self, constraint: Any, pulled: Any) -> Any:
         """Contact forces that hold the points against ``pulled``, of :meth:`_inward`."""
@@ -169,7 +169,7 @@ class _Equations:
         own = _by_point(model, self.motion, accelerated, self.a, self.points)
         slopes = []
         for i, at in enumerate(own):
-            D = linearized(lambda z, i=i: self._constraint(i, z), self._numbers(i, at), kinds)[1]  # type: ignore[misc]
+            D = value_and_jacobian(lambda z, i=i: self._constraint(i, z), self._numbers(i, at), kinds)[1]  # type: ignore[misc]
             d, nu, a = D[:, :6], D[:, 6:12], D[:, 12:]
             by_q = d @ at.J + nu @ at.twist_by_q + a @ at.acceleration_by_q
             by_v = nu @ at.J + a @ at.acceleration_by_v
@@ -189,7 +189,7 @@ class _Equations:
                 force = R @ ((np.eye(3) + skew(z[:3])) @ z[3:])
                 return friction_cone(scale(1.0 / weight_of(self.model), force), friction)
 
-            value, D = linearized(cone, concatenate([np.zeros(3), f]), kinds)
+            value, D = value_and_jacobian(cone, concatenate([np.zeros(3), f]), kinds)
             turned = _scattered_columns((3, by.shape[1]), at.columns, at.J[3:], np.zeros_like(at.J[3:]), nv)
             slope = D[:, :3] @ turned + D[:, 3:] @ by[3 * i : 3 * i + 3]
             rows.append(self.node.held[i] * concatenate([value[:, None], slope], axis=1))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import concatenate, less, where
-from ..arrays.differentiate import linearized
+from ..arrays.differentiate import value_and_jacobian
 from ..arrays.types import Matrix, Vector
 from ..errors import FallingCatError, ModelError, describe
 from ..model import Model, State
@@ -81,7 +81,7 @@ def linearized_terms(
         if term is None:
             found.append(np.zeros((0, 1 + len(place))))
             continue
-        value, slopes = linearized(lambda y, term=term: at(term, y), place, [q, v, forces, data])  # type: ignore[misc]
+        value, slopes = value_and_jacobian(lambda y, term=term: at(term, y), place, [q, v, forces, data])  # type: ignore[misc]
         found.append(concatenate([value[:, None], slopes], axis=1))
     return tuple(found)
 

@@ -16,28 +16,38 @@ the torques of that iterate within their limits, and motion and contact forces f
 from __future__ import annotations
 
 from ..compiler.loop_compiler import LoopSource
-from .householder import add, backwards, copy, dot, fill, size_of, triangular
+from .householder import add, back_substitute, copy, dot, fill, size_of, triangular
 from .hqp_elimination import (
-    Found,
-    Given,
+    HQPProblem,
+    HQPSolution,
     Memory,
-    along,
+    accept_pivot,
     back,
-    balanced,
-    begun,
     climb,
+    eliminate_constraints,
+    eliminate_level,
+    eliminate_value,
     fetch,
     forget,
-    freed,
     memory,
-    pushes,
-    reduced,
-    settled,
-    taken,
+    project_level,
+    remaining_gradient,
+    row_product,
+    solve_multipliers,
 )
 from .least_squares import RANK_TOLERANCE
 
-__all__ = ["CONTRADICTION", "MAX_ROUNDS", "NOT_FINITE", "SOLVED", "SOLVER", "UNFINISHED", "Found", "Given", "memory"]
+__all__ = [
+    "CONTRADICTION",
+    "MAX_ROUNDS",
+    "NOT_FINITE",
+    "OUT_OF_ROUNDS",
+    "SOLVED",
+    "SOLVER",
+    "HQPProblem",
+    "HQPSolution",
+    "memory",
+]
 
 LIMIT_TOLERANCE = 1e-10
 """Tolerance of limits, relative to their size."""
@@ -45,57 +55,57 @@ MULTIPLIER_TOLERANCE = 1e-9
 """Tolerance of multipliers, relative to the gradients of their level."""
 MAX_ROUNDS, RESTART_ROUND = 80, 40
 """Rounds at most; the second half starts anew, with no limit held."""
-SOLVED, CONTRADICTION, UNFINISHED, NOT_FINITE = 0, 1, 2, 3
+SOLVED, CONTRADICTION, OUT_OF_ROUNDS, NOT_FINITE = 0, 1, 2, 3
 
 
-def hold(a: Given, f: Found, m: Memory, done: int) -> int:
+def eliminate_held_limits(a: HQPProblem, f: HQPSolution, m: Memory, done: int) -> int:
     """Number of pivot rows with those of held limits; limits that depend on others are released."""
     p, first = done, a.equations + a.ends[a.levels]
     for i in range(a.limits):
         f.multipliers[i], m.signs[i] = 0.0, 0.0
-        if f.held[i] != 0:
-            if m.known[i] == 0:
+        if f.active_sides[i] != 0:
+            if m.known_flags[i] == 0:
                 fetch(a, first + i, m.G[i])
-                m.g[i] = reduced(a.n, m.G[i], 0.0, m, 0, done, m.w)
-                m.known[i] = 1
+                m.g[i] = eliminate_value(a.n, m.G[i], 0.0, m, 0, done, m.w)
+                m.known_flags[i] = 1
             copy(a.n, m.G[i], m.S[p])
-            m.s[p] = m.g[i] + (a.value[first + i] if f.held[i] > 0 else a.lower[i])
-            if p < a.n and taken(a.n, a.split, done, p, m):
+            m.s[p] = m.g[i] + (a.value[first + i] if f.active_sides[i] > 0 else a.lower[i])
+            if p < a.n and accept_pivot(a.n, a.split_column, done, p, m):
                 m.names[p] = i
                 p += 1
             else:
-                f.held[i] = 0
+                f.active_sides[i] = 0
     return p
 
 
-def weigh(a: Given, f: Found, m: Memory, done: int, standing: int) -> float:
+def weigh(a: HQPProblem, f: HQPSolution, m: Memory, done: int, standing: int) -> float:
     """Violation of the optimality conditions with these limits held; sets multipliers, of the first level with one."""
     worst, undecided = 0.0, standing
     for level in range(a.levels):
         if a.ends[level + 1] > a.ends[level] and (undecided > 0 or f.ranks[level] > 0):
-            freed(a, m, level, done)
-            off = balanced(a, f, m, level, done, standing)
+            project_level(a, m, level, done)
+            off = remaining_gradient(a, f, m, level, done, standing)
             worst = off if off > worst else worst
             for k in range(done, done + standing):
                 i = m.names[k]
                 if m.signs[i] == 0.0 and abs(m.t[k]) > MULTIPLIER_TOLERANCE * f.report[0]:
-                    m.signs[i] = m.t[k] * f.held[i]
+                    m.signs[i] = m.t[k] * f.active_sides[i]
                     f.multipliers[i] = m.t[k]
                     undecided -= 1
     return worst
 
 
-def change(a: Given, f: Found, m: Memory, anew: bool) -> int:
+def change(a: HQPProblem, f: HQPSolution, m: Memory, anew: bool) -> int:
     """Number of wrong limits; the most violated one is held, the most wrongly held one released, or all (``anew``)."""
     wrong, most, tight, least, loose, first = 0, 0.0, -1, 0.0, -1, a.equations + a.ends[a.levels]
     for i in range(a.limits):
-        if f.held[i] != 0:
+        if f.active_sides[i] != 0:
             if m.signs[i] < 0.0:
                 wrong += 1
             if m.signs[i] < least:
                 least, loose = m.signs[i], i
         else:
-            here, upper, lower = along(a, first + i, f.x), a.value[first + i], a.lower[i]
+            here, upper, lower = row_product(a, first + i, f.x), a.value[first + i], a.lower[i]
             over, under = (here - upper) / (1.0 + abs(upper)), (lower - here) / (1.0 + abs(lower))
             m.sides[i] = 1 if over > under else -1
             over = over if over > under else under
@@ -105,12 +115,12 @@ def change(a: Given, f: Found, m: Memory, anew: bool) -> int:
                 most, tight = over, i
     f.report[4] = most
     if tight >= 0:
-        f.held[tight] = m.sides[tight]
+        f.active_sides[tight] = m.sides[tight]
     if loose >= 0:
-        f.held[loose] = 0
+        f.active_sides[loose] = 0
     if anew and wrong > 0:
         for i in range(a.limits):
-            f.held[i] = 0
+            f.active_sides[i] = 0
     return wrong
 
 
@@ -128,79 +138,81 @@ def independent(n: int, m: Memory, p: int) -> bool:
     return size_of(n, m.w) > RANK_TOLERANCE * largest
 
 
-def agreeing(a: Given, m: Memory, first: int, end: int, split: int, done: int) -> int:
+def eliminate_equations(a: HQPProblem, m: Memory, first: int, end: int, split: int, done: int) -> int:
     """Number of pivot rows with equations ``first`` to ``end``; those that depend on others are left out."""
     for i in range(first, end):
         fetch(a, i, m.S[done])
         m.s[done] = a.value[i]
-        if done < a.n and independent(a.n, m, done) and taken(a.n, split, 0, done, m):
+        if done < a.n and independent(a.n, m, done) and accept_pivot(a.n, split, 0, done, m):
             done += 1
     return done
 
 
-def driven(a: Given, m: Memory, done: int) -> int:
+def eliminate_torques(a: HQPProblem, m: Memory, done: int) -> int:
     """Number of pivot rows with those of all torques, which are those of the best iterate within their limits."""
     first = a.equations + a.torques
     for j in range(a.joints):
         fetch(a, first + j, m.S[done])
-        torque, i = along(a, first + j, m.best), a.drives[j]
+        torque, i = row_product(a, first + j, m.best_iterate), a.drives[j]
         if i >= 0:
             upper, lower = a.value[a.equations + a.ends[a.levels] + i], a.lower[i]
             torque = upper if torque > upper else torque
             torque = lower if torque < lower else torque
         m.s[done] = torque
-        if done < a.n and taken(a.n, 0, 0, done, m):
+        if done < a.n and accept_pivot(a.n, 0, 0, done, m):
             done += 1
     return done
 
 
-def within_drives(a: Given, f: Found, m: Memory) -> None:
+def within_drives(a: HQPProblem, f: HQPSolution, m: Memory) -> None:
     """Motion and contact forces of the best iterate's torques, within their limits.
 
     Equations of motion come first, then contacts that agree with them; what is left, internal forces, becomes least.
     """
-    done = agreeing(a, m, a.late, a.equations, 0, 0)
-    done = agreeing(a, m, 0, a.late, 0, driven(a, m, done))
+    done = eliminate_equations(a, m, a.late_begin, a.equations, 0, 0)
+    done = eliminate_equations(a, m, 0, a.late_begin, 0, eliminate_torques(a, m, done))
     forget(a, m)
-    freed(a, m, a.forces, done)
-    back(a.n, done + settled(a, m, a.forces, done, done), m, f.x)
+    project_level(a, m, a.forces, done)
+    back(a.n, done + eliminate_level(a, m, a.forces, done, done), m, f.x)
 
 
-def iterate(a: Given, f: Found, m: Memory, done: int) -> int:
+def iterate(a: HQPProblem, f: HQPSolution, m: Memory, done: int) -> int:
     """Rounds of the active set; the best iterate is kept."""
     least = 1e300
     for attempt in range(a.rounds):
-        held = hold(a, f, m, done)
+        held = eliminate_held_limits(a, f, m, done)
         back(a.n, climb(a, f, m, done, held), m, f.x)
         f.report[2] = weigh(a, f, m, done, held - done)
         f.report[3] = change(a, f, m, attempt == RESTART_ROUND)
         f.report[1] = attempt + 1
         if f.report[4] <= least:
             least = f.report[4]
-            copy(a.n, f.x, m.best)
+            copy(a.n, f.x, m.best_iterate)
         if f.report[3] == 0.0:
             return SOLVED
     f.report[4] = least
-    return UNFINISHED
+    return OUT_OF_ROUNDS
 
 
-def solve(a: Given, f: Found, m: Memory) -> int:
+def solve(a: HQPProblem, f: HQPSolution, m: Memory) -> int:
     """Status of the solution, see the module."""
-    done = begun(a, f, m)
+    done = eliminate_constraints(a, f, m)
     f.report[5] = 0.0
     if done < 0:
-        if a.bounded == 0:
+        if a.within_drive_limits == 0:
             return CONTRADICTION
         f.report[5] = 1.0
-        done = agreeing(a, m, 0, a.late, 0, agreeing(a, m, a.late, a.equations, a.split, 0))
+        done = eliminate_equations(
+            a, m, 0, a.late_begin, 0, eliminate_equations(a, m, a.late_begin, a.equations, a.split_column, 0)
+        )
         forget(a, m)
     outcome = iterate(a, f, m, done)
-    if outcome == UNFINISHED and a.bounded != 0:
-        copy(a.n, m.best, f.x)
+    if outcome == OUT_OF_ROUNDS and a.within_drive_limits != 0:
+        copy(a.n, m.best_iterate, f.x)
         if f.report[4] > 0.0:
             within_drives(a, f, m)
     for i in range(a.ends[a.levels]):
-        f.misses[i] = along(a, a.equations + i, f.x) - a.value[a.equations + i]
+        f.misses[i] = row_product(a, a.equations + i, f.x) - a.value[a.equations + i]
     for c in range(a.n):
         # "not <" also finds NaN
         if not abs(f.x[c]) < 1e200:
@@ -209,6 +221,8 @@ def solve(a: Given, f: Found, m: Memory) -> int:
 
 
 SOLVER = LoopSource(
-    add, dot, copy, fill, size_of, fetch, along, reduced, taken, back, triangular, backwards, freed, settled, pushes,
-    balanced, forget, begun, climb, hold, weigh, change, independent, agreeing, driven, within_drives, iterate, solve,
+    add, dot, copy, fill, size_of, fetch, row_product, eliminate_value, accept_pivot, back, triangular,
+    back_substitute, project_level, eliminate_level, solve_multipliers, remaining_gradient, forget,
+    eliminate_constraints, climb, eliminate_held_limits, weigh, change, independent, eliminate_equations,
+    eliminate_torques, within_drives, iterate, solve,
 )  # fmt: skip

@@ -82,7 +82,7 @@ def triangular(m: int, n: int, columns: Matrix, live: Integers, b: Vector, size:
     return m if m < n else n
 
 
-def backwards(rank: int, m: int, columns: Matrix, y: Vector) -> None:
+def back_substitute(rank: int, m: int, columns: Matrix, y: Vector) -> None:
     """Replace ``y`` by ``R1^-1 y``."""
     for k in range(rank - 1, -1, -1):
         y[k] = y[k] / columns[k, m]

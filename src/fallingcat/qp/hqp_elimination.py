@@ -16,14 +16,14 @@ import numpy as np
 
 from ..compiler.cpu.signatures import fields
 from ..compiler.loop_compiler import Integers, Matrix, Vector
-from .householder import add, backwards, copy, dot, fill, size_of, triangular
+from .householder import add, back_substitute, copy, dot, fill, size_of, triangular
 from .least_squares import MIN_LEVEL_SIZE, RANK_TOLERANCE
 
 MAX_DEPENDENT_RESIDUAL = 1e-7
 """Largest residual of an equation that depends on others, relative to its size."""
 
 
-class Given(NamedTuple):
+class HQPProblem(NamedTuple):
     """Problem: rows of equations, levels and limits, in this order."""
 
     n: int
@@ -31,15 +31,15 @@ class Given(NamedTuple):
     equations: int
     levels: int
     limits: int
-    late: int
-    """equations from here on, and limits, should take columns from ``split`` on"""
-    split: int
-    kept: Matrix
+    late_begin: int
+    """equations from here on, and limits, should take columns from ``split_column`` on"""
+    split_column: int
+    constant_rows: Matrix
     """rows that never change"""
-    given: Matrix
+    changing_rows: Matrix
     """rows that do"""
-    where: Integers
-    """place of each row in ``given``, or, counted from -1 downwards, in ``kept``"""
+    row_indices: Integers
+    """place of each row in ``changing_rows``, or, counted from -1 downwards, in ``constant_rows``"""
     value: Vector
     """right side of each row, of limits the upper one"""
     root: Vector
@@ -50,7 +50,7 @@ class Given(NamedTuple):
     """ends of the levels, counted from the first row of the first, which is 0"""
     rounds: int
     """rounds at most"""
-    bounded: int
+    within_drive_limits: int
     """1: after the last round there is an answer within the limits of drives; 0: the problem is unfinished then"""
     torques: int
     """first row of the level of the torques, counted as ``ends``"""
@@ -62,10 +62,10 @@ class Given(NamedTuple):
     """for each torque its limit, or -1"""
 
 
-class Found(NamedTuple):
+class HQPSolution(NamedTuple):
     """Solution."""
 
-    held: Integers
+    active_sides: Integers
     """side of each limit: -1, 0 or 1, for the lower one, none and the upper one; the guess, and then the answer"""
     x: Vector
     multipliers: Vector
@@ -98,15 +98,15 @@ class Memory(NamedTuple):
     G: Matrix
     g: Vector
     """rows of limits in what equations leave free"""
-    known: Integers
+    known_flags: Integers
     """flags of limits, then of levels, that are there yet"""
     columns: Matrix
     live: Integers
-    used: Integers
+    free_columns: Integers
     """one level in the columns that are free, which these are, and a mark for each"""
     H: Matrix
     """``Q`` and ``R1`` of the pivot rows of levels"""
-    starts: Integers
+    level_begins: Integers
     """first pivot row of each level"""
     w: Vector
     t: Vector
@@ -114,7 +114,7 @@ class Memory(NamedTuple):
     signs: Vector
     """sign of the multiplier of each limit, positive where it is held rightly"""
     sides: Integers
-    best: Vector
+    best_iterate: Vector
     """iterate that violates limits least"""
 
 
@@ -122,9 +122,9 @@ def memory(n: int, rows: int, limits: int, levels: int, tallest: int) -> Memory:
     """Memory for problems of this size; ``tallest``: rows of one level, at most."""
     shapes = {
         "S": (n + 1, n), "s": n + 1, "D": n + 1, "L": (n + 1, n + 1), "names": n + 1, "B": (rows, n), "b": rows,
-        "C": (rows, n), "G": (limits, n), "g": limits, "known": limits + levels, "columns": (n, tallest + 2), "live": n,
-        "used": n, "H": (n + 1, tallest + 2), "starts": levels, "w": n, "t": n + 1, "r": tallest, "signs": limits,
-        "sides": limits, "best": n,
+        "C": (rows, n), "G": (limits, n), "g": limits, "known_flags": limits + levels, "columns": (n, tallest + 2),
+        "live": n, "free_columns": n, "H": (n + 1, tallest + 2), "level_begins": levels, "w": n, "t": n + 1,
+        "r": tallest, "signs": limits, "sides": limits, "best_iterate": n,
     }  # fmt: skip
     kinds = {"Integers": np.int64, "Vector": float, "Matrix": float}
     return Memory(**{name: np.zeros(shapes[name], kinds[type_]) for name, type_ in fields(Memory).items()})
@@ -133,23 +133,27 @@ def memory(n: int, rows: int, limits: int, levels: int, tallest: int) -> Memory:
 # rows of the problem --------------------------------------------------------------------------------------------------
 
 
-def fetch(a: Given, i: int, row: Vector) -> None:
+def fetch(a: HQPProblem, i: int, row: Vector) -> None:
     """Copy row ``i`` of the problem."""
-    if a.where[i] < 0:
-        copy(a.n, a.kept[-1 - a.where[i]], row)
+    if a.row_indices[i] < 0:
+        copy(a.n, a.constant_rows[-1 - a.row_indices[i]], row)
     else:
-        copy(a.n, a.given[a.where[i]], row)
+        copy(a.n, a.changing_rows[a.row_indices[i]], row)
 
 
-def along(a: Given, i: int, x: Vector) -> float:
+def row_product(a: HQPProblem, i: int, x: Vector) -> float:
     """Dot product of row ``i`` of the problem and ``x``."""
-    return dot(a.n, a.kept[-1 - a.where[i]], x) if a.where[i] < 0 else dot(a.n, a.given[a.where[i]], x)
+    return (
+        dot(a.n, a.constant_rows[-1 - a.row_indices[i]], x)
+        if a.row_indices[i] < 0
+        else dot(a.n, a.changing_rows[a.row_indices[i]], x)
+    )
 
 
 # pivot rows -----------------------------------------------------------------------------------------------------------
 
 
-def reduced(n: int, row: Vector, value: float, m: Memory, first: int, p: int, L: Vector) -> float:
+def eliminate_value(n: int, row: Vector, value: float, m: Memory, first: int, p: int, L: Vector) -> float:
     """Value of ``row x = value`` after elimination of pivots ``first`` to ``p``; ``L``: the factors."""
     for k in range(first, p):
         times = row[m.D[k]]
@@ -161,10 +165,10 @@ def reduced(n: int, row: Vector, value: float, m: Memory, first: int, p: int, L:
     return value
 
 
-def taken(n: int, split: int, first: int, p: int, m: Memory) -> bool:
-    """True if row ``p`` of ``S x = s`` becomes the next pivot row; columns from ``split`` on are preferred."""
+def accept_pivot(n: int, split: int, first: int, p: int, m: Memory) -> bool:
+    """True if row ``p`` of ``S x = s`` becomes the next pivot row; columns from the split on are preferred."""
     row, size = m.S[p], size_of(n, m.S[p])
-    m.s[p] = reduced(n, row, m.s[p], m, first, p, m.L[p])
+    m.s[p] = eliminate_value(n, row, m.s[p], m, first, p, m.L[p])
     best, column = 0.0, 0
     for c in range(n):
         # another column is taken only where its entry is a thousand times larger: small pivots lose digits
@@ -193,38 +197,38 @@ def back(n: int, p: int, m: Memory, x: Vector) -> None:
 # one level ------------------------------------------------------------------------------------------------------------
 
 
-def freed(a: Given, m: Memory, level: int, done: int) -> None:
+def project_level(a: HQPProblem, m: Memory, level: int, done: int) -> None:
     """Weighted rows of a level in the free columns of the equations, unless they are known already."""
-    if m.known[a.limits + level] == 0:
+    if m.known_flags[a.limits + level] == 0:
         for i in range(a.ends[level], a.ends[level + 1]):
             fetch(a, a.equations + i, m.B[i])
-            m.b[i] = reduced(a.n, m.B[i], a.value[a.equations + i], m, 0, done, m.w) * a.root[i]
+            m.b[i] = eliminate_value(a.n, m.B[i], a.value[a.equations + i], m, 0, done, m.w) * a.root[i]
             for c in range(a.n):
                 m.B[i, c] = m.B[i, c] * a.root[i]
-        m.known[a.limits + level] = 1
+        m.known_flags[a.limits + level] = 1
 
 
-def settled(a: Given, m: Memory, level: int, done: int, p: int) -> int:
+def eliminate_level(a: HQPProblem, m: Memory, level: int, done: int, p: int) -> int:
     """Number of pivot rows of a level, which are appended from ``p`` on."""
     n, begin, rows, free, size = a.n, a.ends[level], a.ends[level + 1] - a.ends[level], 0, 0.0
     for c in range(n):
-        m.used[c] = 0
+        m.free_columns[c] = 0
     for k in range(p):
-        m.used[m.D[k]] = 1
+        m.free_columns[m.D[k]] = 1
     for c in range(n):
-        if m.used[c] == 0:
+        if m.free_columns[c] == 0:
             m.live[free] = c
             free += 1
     for i in range(rows):
         copy(n, m.B[begin + i], m.w)
         size += dot(n, m.w, m.w)
-        m.r[i] = reduced(n, m.w, m.b[begin + i], m, done, p, m.C[begin + i])
+        m.r[i] = eliminate_value(n, m.w, m.b[begin + i], m, done, p, m.C[begin + i])
         for c in range(free):
             m.columns[c, i] = m.w[m.live[c]]
     # rows that are nothing but rounding, as of a point on a joint axis, have no rank
     least = MIN_LEVEL_SIZE * MIN_LEVEL_SIZE
     rank = triangular(rows, free, m.columns, m.live, m.r, size if size > least else least)
-    backwards(rank, rows, m.columns, m.r)
+    back_substitute(rank, rows, m.columns, m.r)
     for k in range(rank):
         fill(n, 0.0, m.S[p + k])
         m.S[p + k, m.live[k]] = 1.0
@@ -234,13 +238,13 @@ def settled(a: Given, m: Memory, level: int, done: int, p: int) -> int:
     for c in range(rank, free):
         column = m.columns[c]
         if dot(rank, column, column) > 0.0:
-            backwards(rank, rows, m.columns, column)
+            back_substitute(rank, rows, m.columns, column)
             for k in range(rank):
                 m.S[p + k, m.live[c]] = column[k]
     return rank
 
 
-def pushes(rows: int, rank: int, p: int, m: Memory) -> None:
+def solve_multipliers(rows: int, rank: int, p: int, m: Memory) -> None:
     """Solution ``r`` of least norm of ``(Q R1)' r = t``, for the pivots from ``p`` on."""
     fill(rows, 0.0, m.r)
     for k in range(rank):
@@ -250,7 +254,7 @@ def pushes(rows: int, rank: int, p: int, m: Memory) -> None:
         add(rows - k, -m.H[p + k, rows + 1] * dot(rows - k, x, r), x, r)
 
 
-def balanced(a: Given, f: Found, m: Memory, level: int, done: int, standing: int) -> float:
+def remaining_gradient(a: HQPProblem, f: HQPSolution, m: Memory, level: int, done: int, standing: int) -> float:
     """Remaining gradient of one level, relative to ``report[0]``; multipliers of held limits in ``t[done:]``.
 
     The gradient ``-A' (A x - b)`` is a sum of pivot rows, hence of the rows of levels before and of these limits.
@@ -261,13 +265,13 @@ def balanced(a: Given, f: Found, m: Memory, level: int, done: int, standing: int
     size = size_of(a.n, m.w)
     # relative to the gradient, but absolute where the level is met and the gradient is rounding
     f.report[0] = size if size > 1.0 else 1.0
-    for k in range(done, m.starts[level]):
+    for k in range(done, m.level_begins[level]):
         m.t[k] = -m.w[m.D[k]]
         add(a.n, m.t[k], m.S[k], m.w)
     for before in range(level - 1, -1, -1):
         if f.ranks[before] > 0:
-            begin, p = a.ends[before], m.starts[before]
-            pushes(a.ends[before + 1] - begin, f.ranks[before], p, m)
+            begin, p = a.ends[before], m.level_begins[before]
+            solve_multipliers(a.ends[before + 1] - begin, f.ranks[before], p, m)
             for i in range(a.ends[before + 1] - begin):
                 add(p - done, -m.r[i], m.C[begin + i][done:], m.t[done:])
     for k in range(done + standing - 1, done - 1, -1):
@@ -280,13 +284,13 @@ def balanced(a: Given, f: Found, m: Memory, level: int, done: int, standing: int
 # equations and all levels ---------------------------------------------------------------------------------------------
 
 
-def begun(a: Given, f: Found, m: Memory) -> int:
+def eliminate_constraints(a: HQPProblem, f: HQPSolution, m: Memory) -> int:
     """Number of pivot rows of the equations, or -1 where one contradicts others."""
     done = 0
     for i in range(a.equations):
         fetch(a, i, m.S[done])
         m.s[done] = a.value[i]
-        if taken(a.n, 0 if i < a.late else a.split, 0, done, m):
+        if accept_pivot(a.n, 0 if i < a.late_begin else a.split_column, 0, done, m):
             done += 1
         elif abs(m.s[done]) > MAX_DEPENDENT_RESIDUAL * (1.0 + abs(a.value[i])):
             f.report[0] = i
@@ -295,18 +299,18 @@ def begun(a: Given, f: Found, m: Memory) -> int:
     return done
 
 
-def forget(a: Given, m: Memory) -> None:
+def forget(a: HQPProblem, m: Memory) -> None:
     """Rows in what equations leave free are not known: the equations are new."""
     for i in range(a.limits + a.levels):
-        m.known[i] = 0
+        m.known_flags[i] = 0
 
 
-def climb(a: Given, f: Found, m: Memory, done: int, p: int) -> int:
+def climb(a: HQPProblem, f: HQPSolution, m: Memory, done: int, p: int) -> int:
     """Number of pivot rows with those of all levels."""
     for level in range(a.levels):
-        m.starts[level], f.ranks[level] = p, 0
+        m.level_begins[level], f.ranks[level] = p, 0
         if p < a.n and a.ends[level + 1] > a.ends[level]:
-            freed(a, m, level, done)
-            f.ranks[level] = settled(a, m, level, done, p)
+            project_level(a, m, level, done)
+            f.ranks[level] = eliminate_level(a, m, level, done, p)
             p += f.ranks[level]
     return p

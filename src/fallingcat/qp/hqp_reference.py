@@ -18,8 +18,8 @@ TOLERANCE = 1e-9
 """Tolerance of multipliers, relative to the gradient, and of limits, relative to their size."""
 
 
-class Limited(NamedTuple):
-    """Result of :func:`limited`."""
+class LimitedResult(NamedTuple):
+    """Result of :func:`limited_least_squares`."""
 
     x: np.ndarray
     """``n``"""
@@ -31,22 +31,24 @@ class Limited(NamedTuple):
     """the largest violation of the optimality conditions, over all levels, relative to the gradients"""
 
 
-class _Reached(NamedTuple):
+class _ActiveSetResult(NamedTuple):
     x: np.ndarray
-    at: list[int]
+    active: list[int]
     """active limits"""
     multipliers: np.ndarray
     residual: float
 
 
-def limited(levels: Sequence[Level], G: np.ndarray, h: np.ndarray, n: int, damping: float = 0.0) -> Limited:
+def limited_least_squares(
+    levels: Sequence[Level], G: np.ndarray, h: np.ndarray, n: int, damping: float = 0.0
+) -> LimitedResult:
     """Hierarchical least squares, as :func:`.hierarchical`, with ``G x <= h`` above all levels.
 
     Where limits contradict each other, those that ``x = 0`` violates are relaxed, by the least sum of squares.
 
     Example:
         >>> one = Level(np.eye(2), np.array([2.0, 1.0]), np.ones(2))
-        >>> found = limited([one], np.array([[1.0, 0.0]]), np.array([1.5]), 2)
+        >>> found = limited_least_squares([one], np.array([[1.0, 0.0]]), np.array([1.5]), 2)
         >>> found.x.round(12), found.multipliers.round(12)
         (array([1.5, 1. ]), array([0.5]))
     """
@@ -56,11 +58,11 @@ def limited(levels: Sequence[Level], G: np.ndarray, h: np.ndarray, n: int, dampi
         w = np.sqrt(weight)
         A, b = A * w[:, None], b * w
         pulled, aim = (np.vstack([A, damping * np.eye(n)]), np.append(b, damping * x)) if damping else (A, b)
-        reached = _best(pulled, aim, G, room, fixed, x, at)
-        x, at, residual = reached.x, reached.at, max(residual, reached.residual)
+        reached = _constrained_minimum(pulled, aim, G, room, fixed, x, at)
+        x, at, residual = reached.x, reached.active, max(residual, reached.residual)
         multipliers = np.where(multipliers > 0.0, multipliers, reached.multipliers)
         fixed = np.vstack([fixed, _rows(A, fixed)])
-    return Limited(x, multipliers, excess, residual)
+    return LimitedResult(x, multipliers, excess, residual)
 
 
 def _feasible(G: np.ndarray, h: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
@@ -77,15 +79,15 @@ def _feasible(G: np.ndarray, h: np.ndarray, n: int) -> tuple[np.ndarray, np.ndar
     slack[broken, range(k)] = -1.0
     A = np.hstack([np.zeros((k, n)), np.eye(k)])
     start = np.concatenate([np.zeros(n), -h[broken]])
-    reached = _best(A, np.zeros(k), np.hstack([G, slack]), h, np.zeros((0, n + k)), start, [])
+    reached = _constrained_minimum(A, np.zeros(k), np.hstack([G, slack]), h, np.zeros((0, n + k)), start, [])
     size = max(1.0, float(np.abs(h[broken]).max()))
     excess[broken] = np.where(reached.x[n:] > TOLERANCE * size, reached.x[n:], 0.0)
     return reached.x[:n], excess, reached.multipliers if excess.any() else none, reached.residual
 
 
-def _best(
+def _constrained_minimum(
     A: np.ndarray, b: np.ndarray, G: np.ndarray, h: np.ndarray, fixed: np.ndarray, x: np.ndarray, at: list[int]
-) -> _Reached:
+) -> _ActiveSetResult:
     """Nearest point to a feasible ``x`` where ``|A x - b|`` is least under ``G x <= h``, with ``fixed x`` constant.
 
     A primal active set: go to the best point of the active faces, at first those of ``at``; stop at the first limit in
@@ -118,7 +120,7 @@ def _best(
             multipliers[at] = np.where(push > TOLERANCE * size, push, 0.0)
             unbalanced = np.abs(gradient + held @ forces).max(initial=0.0) / size
             beyond = np.maximum(G @ x - h, 0.0).max(initial=0.0) / scale
-            return _Reached(x, at, multipliers, float(max(unbalanced, beyond)))
+            return _ActiveSetResult(x, at, multipliers, float(max(unbalanced, beyond)))
         # the most negative multiplier is the fastest choice but may cycle; Bland's rule (the first) cannot
         worst = min(wrong, key=lambda i: push[i]) if round_ < most // 2 else min(wrong, key=lambda i: at[i])
         at = [*at[:worst], *at[worst + 1 :]]

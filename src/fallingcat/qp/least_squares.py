@@ -32,7 +32,7 @@ class Level(NamedTuple):
     """``rows``, not negative"""
 
 
-class Solved(NamedTuple):
+class LeastSquaresResult(NamedTuple):
     """Result of :func:`hierarchical`."""
 
     x: Vector
@@ -47,7 +47,7 @@ def hierarchical(
     damping: Scalar = 0.0,
     root: Matrix | None = None,
     sizes: Sequence[Scalar] | None = None,
-) -> Solved:
+) -> LeastSquaresResult:
     """Vector ``x`` (n) that is best for the first level, among those for the second, ... and then of least norm.
 
     That is [ETH] (2.220), with the projector of *all* levels before.  A level with ``damping`` minimizes
@@ -71,7 +71,7 @@ def hierarchical(
     if sizes is None:
         sizes = [maximum(least, norm(sqrt(level.weight)[:, None] * level.A)) for level in seen]
     y, ranks = (_by_singular_values if plain else _by_elimination)(seen, n, damping, sizes)
-    return Solved(y if root is None else root @ y, ranks)
+    return LeastSquaresResult(y if root is None else root @ y, ranks)
 
 
 def orthonormal(A: Matrix, size: Scalar | None = None) -> Matrix:
@@ -130,7 +130,7 @@ def _orthogonal(
     pivoting, each direction orthogonalized twice (twice is enough).
     """
     largest = size * size
-    rows = [_beyond(row, basis) for row in rows]
+    rows = [_orthogonal_part(row, basis) for row in rows]
     factor: list[list[Any]] = [[] for _ in rows]
     found: list[Any] = []
     rank: Any = 0.0
@@ -142,7 +142,7 @@ def _orthogonal(
                 things[k], things[i] = where(swap, things[i], things[k]), where(swap, things[k], things[i])
             pairs = [(where(swap, x, y), where(swap, y, x)) for x, y in zip(factor[i], factor[k], strict=True)]
             factor[k], factor[i] = [x for x, _ in pairs], [y for _, y in pairs]
-        q = _beyond(rows[k], [*basis, *found])
+        q = _orthogonal_part(rows[k], [*basis, *found])
         square = q @ q
         # no branch on a number: dependent rows give a zero direction, so that one code serves traced numbers
         independent = less(RANK_TOLERANCE**2 * largest, square)
@@ -157,7 +157,7 @@ def _orthogonal(
     return found, factor, b, rank
 
 
-def _beyond(row: Any, basis: list[Any]) -> Any:
+def _orthogonal_part(row: Any, basis: list[Any]) -> Any:
     """``row`` minus its projection on orthonormal directions, one after the other (modified Gram-Schmidt, stable)."""
     for q in basis:
         row = row - (row @ q) * q

@@ -13,7 +13,7 @@ from ..contact import Contact
 from ..control import Law, SampledController
 from ..errors import ModelError
 from ..model import Model, State
-from ..progress import telling
+from ..progress import report_progress
 from .batch.batch_simulator import BatchSimulator
 from .build_problem import build_problem
 from .defaults import chosen_method, default_method, one_code
@@ -100,7 +100,7 @@ def rollout(
     method = _method(problem, integrator, first, dt, one, dtype)
     problem = method.resolved(problem, dt)
     compiled = one_code(method, problem)
-    with telling(f"{len(many.pose)} simulations of {model.name!r}") as tell:
+    with report_progress(f"{len(many.pose)} simulations of {model.name!r}") as tell:
         if compiled is None:
             if one:
                 which = "'implicit', 'moreau' or 'located'"

@@ -11,7 +11,7 @@ from ..control import Law, SampledController
 from ..dynamics.checks import check_model
 from ..errors import ModelError, describe
 from ..model import Model, State
-from ..progress import telling
+from ..progress import report_progress
 from .build_problem import build_problem
 from .defaults import chosen_method
 from .diagnostics.sensitivity import changed
@@ -118,5 +118,5 @@ def simulate(
     if callable(progress):
         return run(progress)
     advice = "" if problem.compilable else "compile the functions that its controller calls, or give force laws"
-    with telling(f"simulating {model.name!r}", progress, advice) as tell:
+    with report_progress(f"simulating {model.name!r}", progress, advice) as tell:
         return run(tell)

@@ -14,7 +14,7 @@ from ..contact import Contact
 from ..control import Law
 from ..errors import ModelError, NumericsError
 from ..model import Model, State
-from ..records import short
+from ..records import short_text
 from .batch.batch_simulator import BatchSimulator
 from .diagnostics.accuracy import ErrorEstimate
 from .integrators.base import Integrator
@@ -103,7 +103,7 @@ class Simulator:
     # looking --------------------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        return f"<Simulator of {short(self.model.name)}: t = {self.time:g} s, steps of {self.dt:g} s>"
+        return f"<Simulator of {short_text(self.model.name)}: t = {self.time:g} s, steps of {self.dt:g} s>"
 
     @property
     def time(self) -> float:

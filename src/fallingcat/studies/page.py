@@ -8,7 +8,7 @@ from shlex import quote
 from ..simulation import StatusCode
 from ..visualization import Fact, Page, Table, Text
 from .study import Row, StudyResult, tally
-from .verdicts import JUDGED
+from .verdicts import VERDICT_CATEGORIES
 
 
 def study_page(result: StudyResult) -> Page:
@@ -34,7 +34,11 @@ def _facts(result: StudyResult) -> list[Fact]:
         facts = [Fact("simulated", f"{run.times[-1]:.4g} s", f"in {result.seconds:.2f} s with all its numbers")]
     compared = [row for row in result.rows if row.verdict in ("agrees", "differs")]
     counts = tally(result.rows)
-    facts += [Fact(JUDGED[c], str(n), "hold" if c == "identity" else "agree") for c, n in counts.items() if n.judged]
+    facts += [
+        Fact(VERDICT_CATEGORIES[c], str(n), "hold" if c == "identity" else "agree")
+        for c, n in counts.items()
+        if n.comparable
+    ]
     shown = [
         (row.name, f"{number(row.ours)} {row.unit}".strip(), f"published: {published_text(row)}; {row.verdict}")
         for row in compared[:3]

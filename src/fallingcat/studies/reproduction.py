@@ -142,7 +142,7 @@ def reproduce(
     if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
         raise ModelError(f"workers are a whole number above zero, not {describe(workers)}")
     began, found = time.perf_counter(), {}
-    for k, study in enumerate(_each(wanted, fast, workers)):
+    for k, study in enumerate(_reproduce_studies(wanted, fast, workers)):
         found[study.study] = study
         if progress is not None:
             progress(study.study, (k + 1) / len(wanted))
@@ -165,7 +165,7 @@ def _selected_studies(only: Sequence[str]) -> list[str]:
     return [name for name in names() if name in out or not only]
 
 
-def _each(wanted: list[str], fast: bool, workers: int) -> Iterator[ReproductionResult]:
+def _reproduce_studies(wanted: list[str], fast: bool, workers: int) -> Iterator[ReproductionResult]:
     if min(workers, len(wanted)) <= 1:
         yield from (reproduce_study(name, fast) for name in wanted)
         return

@@ -12,7 +12,7 @@ from ..visualization.page import Block
 from .coverage_table import STATES, counts, documents, key
 from .page import number, published_text, verdict_text
 from .reproduction import Reproduction, ReproductionResult
-from .verdicts import JUDGED, Category
+from .verdicts import VERDICT_CATEGORIES, Category
 
 NOTES: Final[dict[Category, str]] = {
     "printed number": "agree to half a unit of the last printed digit",
@@ -28,7 +28,7 @@ def reproduction_page(found: Reproduction) -> Page:
     counts = found.counts
     facts = [
         Fact("studies", str(len(found.studies)), f"of {len(_documents(found))} documents, in {found.seconds:.0f} s"),
-        *(Fact(JUDGED[category], str(counts[category]), note) for category, note in NOTES.items()),
+        *(Fact(VERDICT_CATEGORIES[category], str(counts[category]), note) for category, note in NOTES.items()),
         Fact("not comparable", str(sum(count.incomparable for count in counts.values())), "each with why"),
     ]
     blocks = [_summary(found), _coverage(), *(block for study in found.studies for block in _study(study))]

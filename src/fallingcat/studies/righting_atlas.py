@@ -49,14 +49,14 @@ class AtlasRow(NamedTuple):
         return bool(self.numbers.get("time", np.nan) > 0.0 and self.numbers["missed"] <= MAX_ATTITUDE_ERROR)
 
     @property
-    def clear(self) -> bool:
+    def is_clear(self) -> bool:
         """True if its links stay clear of each other on the way."""
         return self.turns_over and bool(self.numbers["overlap"] <= MAX_OVERLAP)
 
     @property
     def rank(self) -> tuple[bool, bool, float]:
         """Sort key: clear motions first, then the drop on Earth."""
-        return (not self.clear, not self.turns_over, self.numbers.get("drop_earth", np.inf))
+        return (not self.is_clear, not self.turns_over, self.numbers.get("drop_earth", np.inf))
 
 
 @concise
@@ -83,7 +83,7 @@ class Atlas:
             "files": len(self.rows),
             "computed": sum(not row.error for row in self.rows),
             "turn_over": sum(row.turns_over for row in self.rows),
-            "clear": sum(row.clear for row in self.rows),
+            "clear": sum(row.is_clear for row in self.rows),
         }
 
     def page(self) -> Page:

@@ -43,7 +43,7 @@ def atlas_page(atlas: Atlas) -> Page:
             Fact("least drop on Earth", f"{atlas.rows[0].numbers['drop_earth']:.3g} m", _name(atlas.rows[0], root))
         )
     rows = [[str(k + 1), _name(row, root), *_cells(row)] for k, row in enumerate(good)]
-    verdicts = [True if row.clear else None if row.turns_over else False for row in good]
+    verdicts = [True if row.is_clear else None if row.turns_over else False for row in good]
     blocks = [Table("Robots, those that need the least drop first", HEADER, rows, NOTE, True, verdicts)]
     pages = [[page_name(k, row), _name(row, root)] for k, row in enumerate(atlas.rows[:PAGES]) if row.turns_over]
     if pages:

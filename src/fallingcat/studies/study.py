@@ -13,7 +13,7 @@ from ..records import concise
 from ..simulation import Trajectory
 from .kind import Parameters, Progress
 from .tables import RowTable, Study, load
-from .verdicts import JUDGED, Band, Category, Count, Verdict, printed_number, verdict_of
+from .verdicts import VERDICT_CATEGORIES, Band, Category, Count, Verdict, printed_number, verdict_of
 
 if TYPE_CHECKING:
     from ..visualization import Page
@@ -70,7 +70,7 @@ def tally(rows: Iterable[Row]) -> dict[Category, Count]:
     """Counts of the classes that have a verdict, each apart."""
     listed = list(rows)
     out: dict[Category, Count] = {}
-    for category in JUDGED:
+    for category in VERDICT_CATEGORIES:
         own = [row for row in listed if row.category == category]
         judged = [row.holds for row in own if row.holds is not None]
         out[category] = Count(sum(judged), len(judged), sum(row.verdict == "not comparable" for row in own))

@@ -38,7 +38,7 @@ from ..io.diagnostics import Reader
 from ..io.files import read_bytes
 from ..io.toml.text import decoded, parsed
 from .kind import Parameters, StudyKind, kind_of
-from .validation import Gain, Line, Table, broken, checked
+from .validation import Gain, Line, Table, rule_error, validate_table
 from .verdicts import Band, printed_number, rounds_to
 
 FILES: Final = "fallingcat.study_files"
@@ -72,7 +72,7 @@ class RowTable(Table):
     @classmethod
     def _as_printed(cls, value: Any) -> Any:
         if isinstance(value, int | float):
-            raise broken("is written as printed, in quotes: its digits are its tolerance")
+            raise rule_error("is written as printed, in quotes: its digits are its tolerance")
         return value
 
     @model_validator(mode="after")
@@ -90,7 +90,7 @@ class RowTable(Table):
             or self.tolerance is None,
         }
         if not all(rules.values()):
-            raise broken("; ".join(rule for rule, kept in rules.items() if not kept))
+            raise rule_error("; ".join(rule for rule, kept in rules.items() if not kept))
         return self
 
     @property
@@ -157,7 +157,7 @@ class Study(BaseModel):
         if not isinstance(changes, Mapping):
             raise ModelError(f"changes is a mapping from parameters to values, not {describe(changes)}")
         whole = self.parameters.model_dump() | dict(changes)
-        parameters = checked(self.kind.parameters, whole, f"study {self.name!r}", key="parameter")
+        parameters = validate_table(self.kind.parameters, whole, f"study {self.name!r}", key="parameter")
         old, new = self.parameters.model_dump(), parameters.model_dump()
         changed = tuple(key for key in new if key not in old or new[key] != old[key])
         return self.model_copy(update={"parameters": parameters, "changed": (*self.changed, *changed)})
@@ -237,7 +237,7 @@ def parse(text: str, name: str, file: str) -> Study:
         raise ModelError(
             f"a study is parsed from a text and the path of its file, not from {describe(text)}, {describe(file)}"
         )
-    table = checked(StudyTable, parsed(text, Reader(file)), file, file, rows=RowTable)
+    table = validate_table(StudyTable, parsed(text, Reader(file)), file, file, rows=RowTable)
     where = "kind"
     try:
         kind = kind_of(table.kind)
@@ -250,4 +250,4 @@ def parse(text: str, name: str, file: str) -> Study:
     if other:
         raise FileError(f"fast: with another {other[0]!r} it is another experiment", file=file)
     given = table.parameters if table.robot is None else {"robot": table.robot} | table.parameters
-    return Study(name=name, table=table, parameters=checked(kind.parameters, given, file, file, key="parameter"))
+    return Study(name=name, table=table, parameters=validate_table(kind.parameters, given, file, file, key="parameter"))

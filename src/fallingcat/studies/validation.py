@@ -15,11 +15,11 @@ MAX_ERRORS: Final = 20  # said in one message
 
 def _one_line(text: str) -> str:
     if not all(c.isprintable() for c in text):
-        raise broken("a name is one line without control characters")
+        raise rule_error("a name is one line without control characters")
     return text
 
 
-def broken(rule: str) -> PydanticCustomError:
+def rule_error(rule: str) -> PydanticCustomError:
     """Error of a validator: the rule, word for word."""
     return PydanticCustomError("study", "{rule}", {"rule": rule})
 
@@ -38,7 +38,7 @@ class Table(BaseModel):
 T = TypeVar("T", bound=Table)
 
 
-def checked(
+def validate_table(
     table: type[T],
     raw: Mapping[str, Any],
     what: str,
@@ -52,14 +52,14 @@ def checked(
         return table.model_validate(dict(raw))
     except ValidationError as error:
         wrong = error.errors(include_url=False, include_context=False)
-    problems = [_words(table, rows or table, key, problem) for problem in wrong[:MAX_ERRORS]]
+    problems = [_error_text(table, rows or table, key, problem) for problem in wrong[:MAX_ERRORS]]
     text = "; ".join(dict.fromkeys(problems)) + (
         f"; and {rest:,} more" if (rest := len(wrong) - MAX_ERRORS) > 0 else ""
     )
     raise FileError(text, file=file) if file else FallingCatError(f"{what}: {text}")
 
 
-def _words(table: type[Table], rows: type[Table], key: str, problem: Any) -> str:
+def _error_text(table: type[Table], rows: type[Table], key: str, problem: Any) -> str:
     """One of pydantic's errors in our words."""
     known = {*table.model_fields, *rows.model_fields}
     place = ".".join(str(part) for part in problem["loc"] if part in known or isinstance(part, int))

@@ -10,7 +10,7 @@ Verdict = Literal["agrees", "differs", "not comparable", "not published"]
 Category = Literal["printed number", "printed statement", "identity", "measured"]
 """Class of a row: a number that a document prints, a sentence of a document that a stated rule judges, a law or
 reference of our own with a tolerance, or a number beside which nothing stands."""
-JUDGED: Final[dict[Category, str]] = {
+VERDICT_CATEGORIES: Final[dict[Category, str]] = {
     "printed number": "printed numbers",
     "printed statement": "printed statements",
     "identity": "identities",
@@ -23,19 +23,19 @@ Band = tuple[float, float]
 class Count(NamedTuple):
     """Rows of one class."""
 
-    good: int
+    agreeing: int
     """that agree with their source, or hold"""
-    judged: int
+    comparable: int
     """that can be compared, or have a tolerance that applies"""
     incomparable: int
 
     def __str__(self) -> str:
-        """``good of judged``, or a dash.
+        """``agreeing of comparable``, or a dash.
 
         >>> str(Count(3, 4, 0)), str(Count(0, 0, 1))
         ('3 of 4', '-')
         """
-        return f"{self.good} of {self.judged}" if self.judged else "-"
+        return f"{self.agreeing} of {self.comparable}" if self.comparable else "-"
 
 
 NUMBER: Final = re.compile(r"[+-]?\d+(\.\d+)?")

@@ -43,7 +43,7 @@ class Algebra:
         """generator -> the sum that it stands for, in large quotients"""
         self.units: list[Polynomial] = []
         """sums that are 1: the squares of a unit quaternion"""
-        self.apart: set[str] = set()
+        self.separate_generators: set[str] = set()
         """generators that no denominator holds, velocities: what multiplies each is a quotient of its own"""
         self._angles: dict[Polynomial, str] = {}
 
@@ -55,27 +55,27 @@ class Algebra:
         self.symbols.setdefault(name, x)
         return self.ring.generator(name)
 
-    def of(self, x: Any) -> Polynomial:
+    def polynomial(self, x: Any) -> Polynomial:
         """A SymPy expression (or number) as a polynomial."""
         x = sympy.sympify(x)
         if x.is_Rational:
             return self.ring.number(Fraction(int(x.p), int(x.q)))
         if x.is_Float:
-            return self.ring.number(exact(float(x)))
+            return self.ring.number(exact_fraction(float(x)))
         if x.is_Symbol:
             return self.symbol(x)
         if x.is_Add:
-            return sum((self.of(a) for a in x.args[1:]), start=self.of(x.args[0]))
+            return sum((self.polynomial(a) for a in x.args[1:]), start=self.polynomial(x.args[0]))
         if x.is_Mul:
-            product = self.of(x.args[0])
+            product = self.polynomial(x.args[0])
             for a in x.args[1:]:
-                product = product * self.of(a)
+                product = product * self.polynomial(a)
             return product
         if x.is_Pow and x.exp.is_Integer:
-            base = self.of(x.base) ** abs(int(x.exp))
+            base = self.polynomial(x.base) ** abs(int(x.exp))
             return base if x.exp > 0 else self.inverse(base)
         if isinstance(x, (sympy.sin, sympy.cos)):
-            turn = self.turn(self.of(x.args[0]))
+            turn = self.turn(self.polynomial(x.args[0]))
             return turn.sin if isinstance(x, sympy.sin) else turn.cos
         return self.symbol(x)
 
@@ -95,7 +95,7 @@ class Algebra:
 
     def is_easy(self, p: Polynomial) -> bool:
         """True if ``1 / p`` needs no new name: one term, or a sum that is 1."""
-        return len(p.terms) == 1 or any(p.divided(unit) is not None for unit in self.units)
+        return len(p.terms) == 1 or any(p.divide(unit) is not None for unit in self.units)
 
     def inverse(self, p: Polynomial) -> Polynomial:
         """``1 / p``: exact where p is a product of what is known, else a new name."""
@@ -104,7 +104,7 @@ class Algebra:
         single = p.inverse_monomial()
         if single is not None:
             return single
-        scale, p = self.ring.number(1), self.cleared(p)
+        scale, p = self.ring.number(1), self.common_quotient(p)
         for known in self.inverses:  # 1 / (N r^e) = D^e / N
             powers = p.by_powers(known.name) if known.name in self.ring.names else {0: p}
             most = max(powers)
@@ -112,10 +112,10 @@ class Algebra:
                 whole = (q * known.of ** (most - power) for power, q in powers.items())
                 p, scale = sum(whole, start=self.ring.number(0)), scale * known.of**most
         for unit in self.units:
-            while (quotient := p.divided(unit)) is not None:
+            while (quotient := p.divide(unit)) is not None:
                 p = quotient
         for known in self.inverses:
-            while (quotient := p.divided(known.of)) is not None:
+            while (quotient := p.divide(known.of)) is not None:
                 p, scale = quotient, scale * self.ring.generator(known.name)
         single = p.inverse_monomial()
         return scale * single if single is not None else scale * self._new_inverse(p)
@@ -138,27 +138,29 @@ class Algebra:
         assert outside is not None
         return outside * self.ring.generator(self.inverses[-1].name)
 
-    def cleared(self, p: Polynomial) -> Polynomial:
+    def common_quotient(self, p: Polynomial) -> Polynomial:
         """``p`` as one quotient (for each velocity), in which the named sums are cancelled where they can be."""
         if not any(known.name in powers for powers, _, _ in p.monomials() for known in self.inverses):
-            return self._reduced(p)
+            return self._reduce_by_units(p)
         parts: dict[Any, dict[int, Any]] = {}
         for key, x in p.terms.items():
             powers = self.ring.exponents(key)
-            velocity = tuple(sorted((name, power) for name, power in powers.items() if name in self.apart))
+            velocity = tuple(
+                sorted((name, power) for name, power in powers.items() if name in self.separate_generators)
+            )
             parts.setdefault(velocity, {})[key] = x
         total = self.ring.number(0)
         for terms in parts.values():
-            total = total + self._cleared(Polynomial(self.ring, terms))
+            total = total + self._cancel_sums(Polynomial(self.ring, terms))
         return total
 
-    def _reduced(self, p: Polynomial) -> Polynomial:
+    def _reduce_by_units(self, p: Polynomial) -> Polynomial:
         for unit in self.units:
-            p = _reduced(p, unit)
+            p = _reduce_by_unit(p, unit)
         return p
 
-    def _cleared(self, p: Polynomial) -> Polynomial:
-        p = self._reduced(p)
+    def _cancel_sums(self, p: Polynomial) -> Polynomial:
+        p = self._reduce_by_units(p)
         for known in self.inverses:
             if known.name not in self.ring.names:
                 continue
@@ -169,7 +171,7 @@ class Algebra:
             total = self.ring.number(0)
             for power, q in powers.items():
                 total = total + q * known.of ** (most - power)
-            while most and (quotient := total.divided(known.of)) is not None:
+            while most and (quotient := total.divide(known.of)) is not None:
                 total, most = quotient, most - 1
             p = total * self.ring.generator(known.name) ** most
         return p
@@ -181,7 +183,7 @@ class Algebra:
         return without_names(self, p)
 
 
-def exact(x: float) -> Fraction:
+def exact_fraction(x: float) -> Fraction:
     """The shortest decimal that is this float: 0.12 is 3/25."""
     return Fraction(repr(float(x)))
 
@@ -190,27 +192,27 @@ class _Values:
     """The polynomials of the nodes of a trace."""
 
     def __init__(self, algebra: Algebra, given: Mapping[str, Polynomial], known: dict[Traced, Polynomial]) -> None:
-        self.algebra, self.given, self.known = algebra, given, known
+        self.algebra, self.inputs, self.values = algebra, given, known
 
-    def of(self, x: Any) -> Polynomial:
+    def polynomial(self, x: Any) -> Polynomial:
         """The polynomial of a node that is known, or of a number."""
-        return self.known[x] if isinstance(x, Traced) else self.algebra.ring.number(exact(x))
+        return self.values[x] if isinstance(x, Traced) else self.algebra.ring.number(exact_fraction(x))
 
-    def computed(self, node: Traced) -> Polynomial:
+    def evaluate(self, node: Traced) -> Polynomial:
         """The polynomial of a node whose arguments are known."""
         if node.op == "input":
-            return self.given[node.args[0]]
-        arguments = map(self.of, node.args)
+            return self.inputs[node.args[0]]
+        arguments = map(self.polynomial, node.args)
         if rule := _RULES.get(node.op):
             return rule(self.algebra, *arguments)
         return _function(self.algebra, node.op, *arguments)
 
     def adds(self, node: Traced) -> bool:
         """True if a node needs no quotient; it is known from then on."""
-        ready = all(a in self.known for a in _operands(node))
-        if not ready or (node.op == "div" and not self.algebra.is_easy(self.of(node.args[1]))):
+        ready = all(a in self.values for a in _operands(node))
+        if not ready or (node.op == "div" and not self.algebra.is_easy(self.polynomial(node.args[1]))):
             return False
-        self.known[node] = self.computed(node)
+        self.values[node] = self.evaluate(node)
         return True
 
 
@@ -221,15 +223,15 @@ def evaluate_outputs(algebra: Algebra, graph: Graph, outputs: Any, given: Mappin
     """
     whole = _Values(algebra, given, {})
     quotients = [node for node in graph.needed(outputs) if not whole.adds(node)]
-    entering = sorted({a for node in quotients for a in _operands(node) if a in whole.known}, key=lambda a: a.index)
-    large = sum(len(whole.known[a].terms) for a in entering) > MAX_EXPANDED_TERMS
-    named = {a: algebra.part(whole.known[a]) for a in entering} if large else {}
-    inside = _Values(algebra, given, whole.known | named)
+    entering = sorted({a for node in quotients for a in _operands(node) if a in whole.values}, key=lambda a: a.index)
+    large = sum(len(whole.values[a].terms) for a in entering) > MAX_EXPANDED_TERMS
+    named = {a: algebra.part(whole.values[a]) for a in entering} if large else {}
+    inside = _Values(algebra, given, whole.values | named)
     for node in quotients:
-        p = inside.computed(node)
-        inside.known[node] = algebra.part(p) if large and len(p.terms) > MAX_UNNAMED_TERMS else p
-    found = _Values(algebra, given, inside.known | whole.known)
-    return [without_rounding_residues(algebra.cleared(found.of(x))) for x in outputs]
+        p = inside.evaluate(node)
+        inside.values[node] = algebra.part(p) if large and len(p.terms) > MAX_UNNAMED_TERMS else p
+    found = _Values(algebra, given, inside.values | whole.values)
+    return [without_rounding_residues(algebra.common_quotient(found.polynomial(x))) for x in outputs]
 
 
 def _operands(node: Traced) -> list[Traced]:
@@ -242,7 +244,7 @@ def _function(algebra: Algebra, name: str, *xs: Polynomial) -> Polynomial:
     if name not in FUNCTIONS:
         raise ModelError(f"a closed form cannot choose: this function branches on values ({name})")
     function = getattr(sympy, FUNCTIONS[name].names["sympy"])
-    return algebra.of(function(*(algebra.expression(algebra.cleared(x)) for x in xs)))
+    return algebra.polynomial(function(*(algebra.expression(algebra.common_quotient(x)) for x in xs)))
 
 
 _RULES: dict[str, Callable[..., Polynomial]] = {
@@ -274,7 +276,7 @@ def _content(p: Polynomial) -> Polynomial:
     return Polynomial(p.ring, {key: p.terms[max(k for k in p.terms if not k & 1)]})
 
 
-def _reduced(p: Polynomial, unit: Polynomial) -> Polynomial:
+def _reduce_by_unit(p: Polynomial, unit: Polynomial) -> Polynomial:
     """``p`` with the greatest monomial of a sum that is 1 replaced by the rest of it."""
     top = max(unit.terms)
     rest = p.ring.number(1) - Polynomial(p.ring, {k: x for k, x in unit.terms.items() if k != top})
@@ -292,6 +294,6 @@ def _reduced(p: Polynomial, unit: Polynomial) -> Polynomial:
         p = total
 
 
-def flat(result: Any) -> list[Any]:
+def flat_entries(result: Any) -> list[Any]:
     """The entries of an array, or a number, in a list."""
     return list(np.asarray(result, dtype=object).flat)

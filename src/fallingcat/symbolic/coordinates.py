@@ -27,17 +27,17 @@ Symbols = tuple[Any, ...]
 def coordinates(model: Model) -> Symbols:
     """``q``: those of the base, then ``q_1, q_2, ...``."""
     base = (_COORDINATES.get(x, x) for x in model.base.coordinate_names)
-    return _real([*base, *(f"q_{i + 1}" for i in range(model.nq - model.base.nq))])
+    return _real_symbols([*base, *(f"q_{i + 1}" for i in range(model.nq - model.base.nq))])
 
 
 def velocities(model: Model) -> Symbols:
     """``v``: the twist of the base ``v_x, ..., w_z``, then ``qd_1, qd_2, ...``."""
-    return _real([*_twist(model), *(f"qd_{i + 1}" for i in range(model.n))])
+    return _real_symbols([*_twist(model), *(f"qd_{i + 1}" for i in range(model.n))])
 
 
 def accelerations(model: Model) -> Symbols:
     """``a = dv/dt``: ``vd_x, ..., wd_z``, then ``qdd_1, qdd_2, ...``."""
-    return _real([*(f"{x[0]}d_{x[2:]}" for x in _twist(model)), *(f"qdd_{i + 1}" for i in range(model.n))])
+    return _real_symbols([*(f"{x[0]}d_{x[2:]}" for x in _twist(model)), *(f"qdd_{i + 1}" for i in range(model.n))])
 
 
 def check_names(model: Model) -> None:
@@ -56,7 +56,7 @@ def check_names(model: Model) -> None:
     map_numbers(model, look)
 
 
-def _real(names: Iterable[str]) -> Symbols:
+def _real_symbols(names: Iterable[str]) -> Symbols:
     return tuple(sympy.Symbol(name, real=True) for name in names)
 
 

@@ -13,7 +13,7 @@ from ..model import Model, State
 from .coordinates import accelerations, check_names, coordinates, velocities
 from .frames import angle_groups, coordinate_rates
 from .link_kinematics import LinkKinematics
-from .matrices import assemble_result, each
+from .matrices import assemble_result, map_entries
 from .parameters import Symbols, numbers, symbols
 from .polynomials import Polynomial
 from .quantities import DERIVED, QUANTITIES, meaning, unknown
@@ -50,7 +50,7 @@ class Derivation(LinkKinematics):
         self._tracer = Tracer(model, self.q, self.v, self.a)
         states = [str(x) for x in (*self.q, *self.v, *self.a)]
         self._writer = Writer(self._tracer.algebra, states, angle_groups(model, self.q))
-        self._named: dict[Any, Any] = {}
+        self._named_expressions: dict[Any, Any] = {}
 
     # what there is ----------------------------------------------------------------------------------------------
 
@@ -60,7 +60,7 @@ class Derivation(LinkKinematics):
         return (*QUANTITIES, *DERIVED)
 
     def __getitem__(self, name: str) -> Any:
-        return each(self._by_name(name), self._writer.explicit)
+        return map_entries(self._by_name(name), self._writer.explicit)
 
     def named(self, *names: str) -> NamedExpressions:
         """Several quantities with names for the factors that they share: fewer operations, and easier to read.
@@ -79,7 +79,7 @@ class Derivation(LinkKinematics):
             m_0 + m_1
         """
         expressions = {name: self._by_name(name) for name in names}
-        return NamedExpressions(self._writer.needed(expressions.values()), expressions)
+        return NamedExpressions(self._writer.definitions_for(expressions.values()), expressions)
 
     def meaning(self, name: str) -> str:
         """Meaning of a quantity in words.
@@ -194,10 +194,10 @@ class Derivation(LinkKinematics):
             Expression in the form in which quantities are written.
         """
         if isinstance(expression, (sympy.MatrixBase, sympy.NDimArray)):
-            return each(expression, self.normal)
+            return map_entries(expression, self.normal)
         algebra = self._tracer.algebra
-        p = algebra.cleared(algebra.of(expression))
-        return self._writer.explicit(self._writer.written(p))
+        p = algebra.common_quotient(algebra.polynomial(expression))
+        return self._writer.explicit(self._writer.write(p))
 
     # how it is made ---------------------------------------------------------------------------------------------
 
@@ -220,7 +220,7 @@ class Derivation(LinkKinematics):
             >>> d.of(fc.kinetic_energy).subs({x: 0 for x in d.v[1:]})
             v_x**2*(m_0 + m_1)/2
         """
-        return each(self.computed(function, *arguments, **options), self._writer.explicit)
+        return map_entries(self.computed(function, *arguments, **options), self._writer.explicit)
 
     def computed(self, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         """Library function as :meth:`of`, with names for common factors.
@@ -234,10 +234,10 @@ class Derivation(LinkKinematics):
             Expression, matrix, array, or dict of these.
         """
         key = (function, tuple(map(str, arguments)), tuple(sorted((k, str(x)) for k, x in options.items())))
-        if key not in self._named:
+        if key not in self._named_expressions:
             result, polynomials = self.polynomials(function, *arguments, **options)
-            self._named[key] = assemble_result(result, [self._writer.written(p) for p in polynomials])
-        return self._named[key]
+            self._named_expressions[key] = assemble_result(result, [self._writer.write(p) for p in polynomials])
+        return self._named_expressions[key]
 
     def polynomials(
         self, function: Callable[..., Any], *arguments: Any, **options: Any
@@ -276,7 +276,7 @@ class Derivation(LinkKinematics):
         Returns:
             Expression with the names of moving factors replaced by their definitions.
         """
-        return self._writer.moving(expression, {*self.q, *self.v})
+        return self._writer.keep_constants(expression, {*self.q, *self.v})
 
     def _by_name(self, name: str) -> Any:
         if name in QUANTITIES:
@@ -285,9 +285,9 @@ class Derivation(LinkKinematics):
             return found[quantity.field] if quantity.field else found
         if name not in DERIVED:
             raise unknown(name)
-        if name not in self._named:
-            self._named[name] = DERIVED[name].make(self)
-        return self._named[name]
+        if name not in self._named_expressions:
+            self._named_expressions[name] = DERIVED[name].make(self)
+        return self._named_expressions[name]
 
 
 def derive(

@@ -35,17 +35,17 @@ def angle_groups(model: Model, q: Sequence[Any]) -> dict[str, int]:
             carried.append(None)
             continue
         if axis is None or not turns.any():
-            carried.append(None if above is None else (_moved(R, above[0]), above[1]))
+            carried.append(None if above is None else (_axis_from_joint(R, above[0]), above[1]))
             continue
         # the opposite axis is the same one, with the other sign
-        if above is None or 1.0 - abs(float(_moved(R, above[0]) @ axis)) > 1e-12:
+        if above is None or 1.0 - abs(float(_axis_from_joint(R, above[0]) @ axis)) > 1e-12:
             above = (np.asarray(R, dtype=float) @ axis, i + 1)
         groups[names[model.base.nq + place.start]] = above[1]
         carried.append((axis, above[1]))
     return groups
 
 
-def _moved(R: Any, axis: np.ndarray) -> np.ndarray:
+def _axis_from_joint(R: Any, axis: np.ndarray) -> np.ndarray:
     """A direction of the parent, seen from the joint."""
     return np.asarray(R, dtype=float).T @ axis
 

@@ -38,12 +38,12 @@ def _array(x: np.ndarray) -> Any:
     return sympy.ImmutableDenseNDimArray(list(x.flat), x.shape)
 
 
-def each(x: Any, change: Callable[[Any], Any]) -> Any:
+def map_entries(x: Any, change: Callable[[Any], Any]) -> Any:
     """``change`` of every expression in it."""
     if isinstance(x, dict):
-        return {name: each(part, change) for name, part in x.items()}
+        return {name: map_entries(part, change) for name, part in x.items()}
     if isinstance(x, (tuple, list)):
-        return type(x)(each(part, change) for part in x)
+        return type(x)(map_entries(part, change) for part in x)
     if isinstance(x, (sympy.MatrixBase, sympy.NDimArray)):
         return x.applyfunc(change)
     return change(x) if isinstance(x, sympy.Basic) else x

@@ -76,7 +76,7 @@ def symbols(
         raise ModelError(f"the first argument is a Model, not {describe(model)}: load a file, or take one of robots")
     one_axis = sum(x != 0.0 for x in model.gravity) == 1
     called = _symbol_names(names or {})
-    wanted = {*_words(parameters, "parameters")}
+    wanted = {*_as_words(parameters, "parameters")}
     values: dict[Any, float] = {}
     known: set[str] = set()
 
@@ -84,7 +84,7 @@ def symbols(
         falls = at.kind == "gravity" and one_axis
         name = "g" if falls else at.name
         known.update((at.name, name))
-        if is_expression(x) or not {"all", at.kind, at.name, *_short(at)} & {*wanted, *called}:
+        if is_expression(x) or not {"all", at.kind, at.name, *_short_names(at)} & {*wanted, *called}:
             return x
         own = called.get(name) or called.get(at.name)
         if x == 0.0:
@@ -92,7 +92,7 @@ def symbols(
                 raise ModelError(f"the symbol {own!r} cannot stand for {name}, which is 0 and stays 0")
             return x
         symbol = sympy.Symbol(own or name, **({"positive": True} if at.positive or falls else {"real": True}))
-        _set(values, symbol, abs(float(x)) if falls else float(x), name)
+        _assign_number(values, symbol, abs(float(x)) if falls else float(x), name)
         return -symbol if falls and x < 0.0 else symbol
 
     changed = map_numbers(model, change)
@@ -110,7 +110,7 @@ def _check_known(wanted: set[str], called: Mapping[str, str], known: set[str]) -
         raise ModelError(f"the symbol {sorted(twice)[0]!r} is the name of another parameter: choose another")
 
 
-def _short(at: Parameter) -> set[str]:
+def _short_names(at: Parameter) -> set[str]:
     return {"g"} if at.kind == "gravity" else set()
 
 
@@ -122,14 +122,14 @@ def _symbol_names(names: Mapping[str, str | Sequence[str]]) -> dict[str, str]:
     for symbol, parameters in names.items():
         if not isinstance(symbol, str) or not _SYMBOL.fullmatch(symbol):
             raise ModelError(f"a symbol is called by letters and digits, with an index: m, l_1, not {describe(symbol)}")
-        for each in _words(parameters, f"what {symbol!r} stands for"):
+        for each in _as_words(parameters, f"what {symbol!r} stands for"):
             if each in called:
                 raise ModelError(f"two symbols stand for {each}: {called[each]!r} and {symbol!r}")
             called[each] = symbol
     return called
 
 
-def _words(given: Any, what: str) -> tuple[str, ...]:
+def _as_words(given: Any, what: str) -> tuple[str, ...]:
     """One word, or several."""
     words = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Iterable) else (None,)
     if not all(isinstance(word, str) for word in words):
@@ -137,7 +137,7 @@ def _words(given: Any, what: str) -> tuple[str, ...]:
     return words
 
 
-def _set(values: dict[Any, float], symbol: Any, number: float, name: str) -> None:
+def _assign_number(values: dict[Any, float], symbol: Any, number: float, name: str) -> None:
     """A symbol has one number."""
     for known in values:
         if str(known) == str(symbol) and (known != symbol or values[known] != number):

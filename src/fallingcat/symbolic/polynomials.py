@@ -149,9 +149,9 @@ class Polynomial:
         inverse = Fraction(1) / x
         return Polynomial(self.ring, {-key: _as_integer(inverse)} if not key & 1 else {2 - key: _as_integer(-inverse)})
 
-    def divided(self, divisor: Polynomial) -> Polynomial | None:
+    def divide(self, divisor: Polynomial) -> Polynomial | None:
         """``self / divisor`` where that is a polynomial (exponents may be negative), else None."""
-        room = _room(self, divisor)
+        room = _exponent_ranges(self, divisor)
         if room is None:
             return None
         rest, by = _complex(self), _complex(divisor)
@@ -207,7 +207,7 @@ def _as_integer(x: Any) -> Rational:
     return x.numerator if isinstance(x, Fraction) and x.denominator == 1 else x
 
 
-def _room(p: Polynomial, divisor: Polynomial) -> dict[str, tuple[int, int]] | None:
+def _exponent_ranges(p: Polynomial, divisor: Polynomial) -> dict[str, tuple[int, int]] | None:
     """Between which exponents every term of a quotient lies, for each generator; None where there can be none."""
     ends = []
     for each in (p, divisor):

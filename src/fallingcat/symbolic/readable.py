@@ -19,7 +19,7 @@ Wave = tuple[tuple[bool, tuple[tuple[str, int], ...]], ...]
 Powers = tuple[tuple[str, int], ...]
 
 
-_SHORT, _PLAIN = 40, 10**6
+_MAX_SUM_TERMS, _MAX_SUM_NUMBER = 40, 10**6
 """Terms of a sum, and numbers in it, beyond which factors are not sought."""
 
 
@@ -65,7 +65,7 @@ class Writer:
         self.definitions: dict[Any, Any] = {}
         self._names: dict[Any, Any] = {}
 
-    def written(self, p: Polynomial) -> Any:
+    def write(self, p: Polynomial) -> Any:
         """The expression, with names for what parameters make of each other."""
         found: dict[tuple[Wave, Any], dict[Powers, Rational]] = {}
         for part in self._parts(p):
@@ -94,7 +94,7 @@ class Writer:
             self._names[expression] = self._define_name(name, expression)
         return self._names[expression]
 
-    def needed(self, expressions: Iterable[Any]) -> dict[Any, Any]:
+    def definitions_for(self, expressions: Iterable[Any]) -> dict[Any, Any]:
         """Definitions of the names in expressions, and in each other, in the order of their making."""
         needed: set[Any] = set()
         waiting = [x for e in expressions for x in free_symbols(e)]
@@ -105,7 +105,7 @@ class Writer:
                 waiting += self.definitions[symbol].free_symbols
         return {symbol: x for symbol, x in self.definitions.items() if symbol in needed}
 
-    def moving(self, expression: Any, states: set[Any]) -> Any:
+    def keep_constants(self, expression: Any, states: set[Any]) -> Any:
         """Expression in which names stand only for what does not depend on these symbols."""
         constant = {x for x in self.definitions if not states & self.explicit(x).free_symbols}
         while found := expression.free_symbols & (self.definitions.keys() - constant):
@@ -140,7 +140,7 @@ class Writer:
         for (wave, state_powers), sums in found.items():
             sums = {at: x for at, x in sums.items() if x}
             if sums:
-                factor = _common(list(sums.values()))
+                factor = _common_divisor(list(sums.values()))
                 whole = tuple(sorted((at, int(x / factor)) for at, x in sums.items()))
                 if whole[0][1] < 0:
                     factor, whole = -factor, tuple((at, -x) for at, x in whole)
@@ -165,12 +165,12 @@ class Writer:
     def _generator(self, name: str) -> Any:
         if name in self.algebra.parts:
             if name not in self._names:
-                self._names[name] = self._define_name(f"s_{name[4:]}", self.written(self.algebra.parts[name]))
+                self._names[name] = self._define_name(f"s_{name[4:]}", self.write(self.algebra.parts[name]))
             return self._names[name]
         if not name.startswith("inverse"):
             return self.algebra.symbols[name]
         if name not in self._names:
-            sum_of = self.written(next(known.of for known in self.algebra.inverses if known.name == name))
+            sum_of = self.write(next(known.of for known in self.algebra.inverses if known.name == name))
             self._names[name] = self._define_name(f"D_{name[7:]}", sum_of)
         return 1 / self._names[name]
 
@@ -192,20 +192,20 @@ class Writer:
 
 def _factors(coefficient: tuple[tuple[Powers, int], ...]) -> bool:
     """True if a sum of parameters may be factored: it is short, and no number in it is from a rotation by an angle."""
-    return 1 < len(coefficient) <= _SHORT and all(abs(x) < _PLAIN for _, x in coefficient)
+    return 1 < len(coefficient) <= _MAX_SUM_TERMS and all(abs(x) < _MAX_SUM_NUMBER for _, x in coefficient)
 
 
 def without_names(algebra: Algebra, p: Polynomial) -> Any:
     """A polynomial without names."""
     writer = Writer(algebra)
-    return writer.explicit(writer.written(p))
+    return writer.explicit(writer.write(p))
 
 
 def _number(x: Rational) -> Any:
     return sympy.Rational(Fraction(x).numerator, Fraction(x).denominator)
 
 
-def _common(xs: list[Rational]) -> Fraction:
+def _common_divisor(xs: list[Rational]) -> Fraction:
     """The largest number of which all are whole multiples."""
     fractions = [Fraction(x) for x in xs]
     below = 1

@@ -92,7 +92,7 @@ class Reduction:
             self.dot(self.A).T * momentum + self.A.T * self.dot(self.Mb) * self.mu + self.dot(self.Lq) * self.rates
         )
         slopes = Matrix([sympy.diff(energy, x).subs(back) for x in self.q])
-        return expanded(top.col_join(of_joints - slopes - self.A.T * top))
+        return expand_entries(top.col_join(of_joints - slopes - self.A.T * top))
 
     def P(self, rates: Any) -> Any:
         """``m x m``: the derivative of the locked inertia along ``rates`` (Lemma 6)."""
@@ -134,7 +134,7 @@ class Reduction:
 
     def transform_coriolis(self, C: Any) -> Any:
         """Lemma 2, (8): ``L' (M dL/dt + C L)``, for a Coriolis matrix of ``[V; rates]``."""
-        return expanded(self.L.T * (self.mass * self.dot(self.L) + C * self.L))
+        return expand_entries(self.L.T * (self.mass * self.dot(self.L) + C * self.L))
 
     @property
     def L(self) -> Any:
@@ -159,7 +159,7 @@ class Reduction:
         left = turning.T * self.Mb + self.A.T * self.ad(self.mu).T * self.Mb - half * self.S(self.mu).T
         slopes = Matrix.vstack(*(self.rates.T * sympy.diff(self.Lq, x) for x in self.q))
         right = self.dot(self.Lq) - half * slopes
-        return expanded(top.row_join(sympy.zeros(self.m, self.n)).col_join(left.row_join(right)))
+        return expand_entries(top.row_join(sympy.zeros(self.m, self.n)).col_join(left.row_join(right)))
 
     @property
     def D_q(self) -> Any:
@@ -171,31 +171,31 @@ class Reduction:
         """Theorem 1, (18): the matrix that depends on the locked velocity."""
         gyro, slopes = self.adt(self.Mb * self.mu), self.S(self.mu) / 2
         right = -slopes - gyro * self.A
-        return expanded(gyro.row_join(right).col_join((-right.T).row_join(-self.B(self.mu))))
+        return expand_entries(gyro.row_join(right).col_join((-right.T).row_join(-self.B(self.mu))))
 
     # what Table I says ------------------------------------------------------------------------------------------
 
     def left_over(self) -> dict[str, Any]:
         """Residual of each claim of Table I, and of the equations behind it: zero where it holds."""
-        forms = {"Lemma 4": self.geometric(), "Theorem 1": expanded(self.D_q - self.D_mu)}
-        found = {f"forces, {name}": expanded(form * self.xi - self.force) for name, form in forms.items()}
-        found["forces, (13) as printed"] = expanded(self.geometric(sympy.S.One) * self.xi - self.force)
+        forms = {"Lemma 4": self.geometric(), "Theorem 1": expand_entries(self.D_q - self.D_mu)}
+        found = {f"forces, {name}": expand_entries(form * self.xi - self.force) for name, form in forms.items()}
+        found["forces, (13) as printed"] = expand_entries(self.geometric(sympy.S.One) * self.xi - self.force)
         x, y, z = self.mu, self._vector("y", self.m), self._vector("z", self.n)
-        found["commutativity, S"] = expanded(self.S(x).T * y - self.S(y).T * x)
-        found["commutativity, P and S"] = expanded(self.P(z) * y - self.S(y) * z)
+        found["commutativity, S"] = expand_entries(self.S(x).T * y - self.S(y).T * x)
+        found["commutativity, P and S"] = expand_entries(self.P(z) * y - self.S(y) * z)
         for name, form in forms.items():
             found[f"commutativity, whole matrix of {name}"] = self._commutator(form, y.col_join(z))
-            found[f"skew symmetry, {name}"] = expanded(self.dot(self.Lambda) - form - form.T)
+            found[f"skew symmetry, {name}"] = expand_entries(self.dot(self.Lambda) - form - form.T)
         found |= self._of_transformed() | self._of_frames()
         found["curvature"] = self._curvature_in_forces()
         slope = (self.S(x) * self.rates).jacobian(self.xi)
-        found["linearization, (29)"] = expanded(slope - self.P(self.rates).row_join(self.S(x)))
+        found["linearization, (29)"] = expand_entries(slope - self.P(self.rates).row_join(self.S(x)))
         return found
 
     def _commutator(self, form: Any, other: Any) -> Any:
         """``Gamma(xi) eta - Gamma(eta) xi``."""
         exchanged = form.subs(dict(zip(self.xi, other, strict=True)), simultaneous=True)
-        return expanded(form * other - exchanged * self.xi)
+        return expand_entries(form * other - exchanged * self.xi)
 
     def _of_transformed(self) -> dict[str, Any]:
         """Skew symmetry of Lemma 2: ``Lambda' - Gamma - Gamma' = L' (M' - C - C') L`` for any matrix C."""
@@ -205,8 +205,8 @@ class Reduction:
         lost = L.T * (self.dot(self.mass) - C - C.T) * L
         body = self.ad(self.mu).T * self.Mb  # Lemma 1, (6), of one body, whose inertia is constant
         return {
-            "skew symmetry, Lemma 2 but for that of C": expanded(self.dot(self.Lambda) - form - form.T - lost),
-            "skew symmetry, C of Lemma 1": expanded(body + body.T),
+            "skew symmetry, Lemma 2 but for that of C": expand_entries(self.dot(self.Lambda) - form - form.T - lost),
+            "skew symmetry, C of Lemma 1": expand_entries(body + body.T),
         }
 
     def _of_frames(self) -> dict[str, Any]:
@@ -235,7 +235,7 @@ class Reduction:
         for j in range(self.n):
             gradient = Matrix([self.force[self.m + j]]).jacobian(self.mu)
             left += [gradient.diff(rate).T - self.Mb * self.curvature(i, j) for i, rate in enumerate(self.rates)]
-        return expanded(Matrix.hstack(*left))
+        return expand_entries(Matrix.hstack(*left))
 
     # helpers ----------------------------------------------------------------------------------------------------
 
@@ -275,9 +275,9 @@ class Reduction:
 
 def unit(M: Any) -> Any:
     """Expression simplified by ``c^2 + s^2 = 1``."""
-    return expanded(expanded(M).subs({_C**4: (1 - _S**2) ** 2, _C**3: _C * (1 - _S**2), _C**2: 1 - _S**2}))
+    return expand_entries(expand_entries(M).subs({_C**4: (1 - _S**2) ** 2, _C**3: _C * (1 - _S**2), _C**2: 1 - _S**2}))
 
 
-def expanded(M: Any) -> Any:
+def expand_entries(M: Any) -> Any:
     """Matrix with expanded entries."""
     return M.applyfunc(sympy.expand)

@@ -82,7 +82,7 @@ def rates(x: Sequence[Any]) -> Any:
 def Jydot(y: Any, x: Sequence[Any]) -> Any:
     """``J`` with ``dy/dt = J v``, for any function ``y`` (k) of the coordinates."""
     y = y if isinstance(y, sympy.MatrixBase) else sympy.Matrix([y])
-    return sympy.ImmutableMatrix(_tidy(y.jacobian(sympy.Matrix(list(x))) * rates(x)))
+    return sympy.ImmutableMatrix(_normalize(y.jacobian(sympy.Matrix(list(x))) * rates(x)))
 
 
 def Jodot(o: Any, x: Sequence[Any]) -> Any:
@@ -93,7 +93,7 @@ def Jodot(o: Any, x: Sequence[Any]) -> Any:
 def Jnu(H: Any, x: Sequence[Any]) -> Any:
     """``J`` with ``nu_xy = J v`` (3 x nv): ``[R' do/dt; dtheta/dt]``."""
     linear = orientation(H).T * Jodot(origin(H), x)
-    return sympy.ImmutableMatrix(_tidy(linear.col_join(Jydot(angle(H), x))))
+    return sympy.ImmutableMatrix(_normalize(linear.col_join(Jydot(angle(H), x))))
 
 
 def link_inertia(centers: Sequence[Any], masses: Sequence[Any], moments: Sequence[Any]) -> tuple[Any, Any, Any]:
@@ -160,10 +160,10 @@ def symmat(X: Any) -> Any:
 
 def tidy(M: Any) -> Any:
     """Entries (or one expression) in the normal form of derivations: angles added up, no ``simplify``."""
-    return _tidy(M) if isinstance(M, sympy.MatrixBase) else _tidy_expression(sympy.sympify(M))
+    return _normalize(M) if isinstance(M, sympy.MatrixBase) else _tidy_expression(sympy.sympify(M))
 
 
-def _tidy(M: Any) -> Any:
+def _normalize(M: Any) -> Any:
     return sympy.ImmutableMatrix(M.applyfunc(_tidy_expression))
 
 
@@ -172,7 +172,7 @@ def _tidy_expression(e: Any) -> Any:
     from .readable import Writer
 
     algebra = Algebra()
-    p = algebra.cleared(algebra.of(e))
+    p = algebra.common_quotient(algebra.polynomial(e))
     together = {name[2:]: 0 for name in algebra.ring.names if name.startswith("e^")}
     writer = Writer(algebra, (), together)
-    return writer.explicit(writer.written(p))
+    return writer.explicit(writer.write(p))

@@ -27,11 +27,11 @@ class Tracer:
         self.model, self.q, self.v = model, q, v
         self.algebra = Algebra()
         self._graph = Graph()
-        self._given: dict[str, Polynomial] = {}
-        self._traced = map_numbers(model, self._input)
+        self._inputs: dict[str, Polynomial] = {}
+        self._traced_model = map_numbers(model, self._input)
         for x in (*q, *v, *a):
             self.algebra.symbol(x)
-        self.algebra.apart = {str(x) for x in (*v, *a)}
+        self.algebra.separate_generators = {str(x) for x in (*v, *a)}
         self._units()
 
     def polynomials(
@@ -40,8 +40,8 @@ class Tracer:
         """Structure of the result of a function, and its entries in exact arithmetic."""
         outputs: list[Any] = []
         given = [self._argument(x) for x in arguments]
-        result = flatten(function(self._traced, self._state, *given, **options), outputs)
-        return result, evaluate_outputs(self.algebra, self._graph, outputs, self._given)
+        result = flatten(function(self._traced_model, self._state, *given, **options), outputs)
+        return result, evaluate_outputs(self.algebra, self._graph, outputs, self._inputs)
 
     def _argument(self, x: Any) -> Any:
         if isinstance(x, (list, tuple)) and x and all(isinstance(e, sympy.Basic) for e in x):
@@ -54,17 +54,17 @@ class Tracer:
         """Traced input for an expression of SymPy; numbers stay."""
         if not isinstance(x, sympy.Basic):
             return x
-        name = f"s{len(self._given)}"
-        known = {p: name for name, p in self._given.items()}
-        p = self.algebra.of(x)
+        name = f"s{len(self._inputs)}"
+        known = {p: name for name, p in self._inputs.items()}
+        p = self.algebra.polynomial(x)
         if p not in known:
-            self._given[name] = p
+            self._inputs[name] = p
         return self._graph.input(known.get(p, name))
 
     @cached_property
     def _state(self) -> State:
         q, v = (np.array([self._input(None, x) for x in xs], dtype=object) for xs in (self.q, self.v))
-        return self._traced.unflatten(q, v)
+        return self._traced_model.unflatten(q, v)
 
     def _units(self) -> None:
         """Declare that quaternions have length 1."""

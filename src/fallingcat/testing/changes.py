@@ -52,20 +52,20 @@ def check_change(make: Make, models: Iterable[Model] | None = None, rounds: int 
     count(rounds, "rounds")
     places = [(make, model, model.random_state(rng)) for model in known for _ in range(rounds)]
     subject = f"change {getattr(make, '__name__', 'of velocity')!r}"
-    own = (law.tried(subject, places) for law in OWN_LAWS)
-    compiled = (COMPILED.tried(subject, places[::rounds]) for _ in range(1))
+    own = (law.check_cases(subject, places) for law in OWN_LAWS)
+    compiled = (COMPILED.check_cases(subject, places[::rounds]) for _ in range(1))
     return Report.of(subject, chain(own, compiled, _claim_checks(subject, places)))
 
 
 def _claim_checks(subject: str, places: list[tuple[Make, Model, State]]) -> Iterator[Check]:
     """Claims with their worst residuals over places and factorizations."""
     found: list[Check] = []
-    with CERTIFICATE.named(subject):
+    with CERTIFICATE.name_errors(subject):
         for make, model, state in places:
             change = make(model, state)
             for factorization in FACTORIZATIONS:
                 found += equations(model, state, factorization).change(change).certify().checks
-    yield from _worst(found)
+    yield from _worst_checks(found)
 
 
 def _random_robots(rng: np.random.Generator) -> list[Model]:
@@ -73,7 +73,7 @@ def _random_robots(rng: np.random.Generator) -> list[Model]:
     return [robots.random_tree(rng, 3, kinds=kinds), robots.random_tree(rng, 2, planar=True)]
 
 
-def _worst(checks: list[Check]) -> list[Check]:
+def _worst_checks(checks: list[Check]) -> list[Check]:
     """Claimed check of each name with the worst verdict and residual; marked where it is not claimed."""
     severity = {"broken": 2, "unproved": 1, "holds": 0}
 
@@ -106,7 +106,7 @@ def matrices(model: Model, state: State, *, make: Make) -> Any:
     return change.T, change.T_dot, change.inverse
 
 
-def _compiled(make: Make, model: Model, state: State) -> float:
+def _compiled_residual(make: Make, model: Model, state: State) -> float:
     found, expected = compile(model, matrices, make=make)(*model.flatten(state)), matrices(model, state, make=make)
     return largest(*(relative_difference(a, b) for a, b in zip(found, expected, strict=True)))
 
@@ -115,5 +115,5 @@ OWN_LAWS = (
     Requirement("inverse", "there and back again changes nothing", 1e-11, _inverse),
     Requirement("rate", "dT/dt, by differences of the change itself", 1e-6, _rate),
 )
-COMPILED = Requirement("compiled", "machine code gives the same numbers", 1e-11, _compiled)
+COMPILED = Requirement("compiled", "machine code gives the same numbers", 1e-11, _compiled_residual)
 CERTIFICATE = Requirement("certificate", "every claim of every factorization", 1e-9, _inverse)

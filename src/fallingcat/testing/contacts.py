@@ -16,7 +16,7 @@ from ..model import Model, State
 from ..simulation import Trajectory, simulate
 from ..simulation.problem.compiled_dynamics import touch
 from .laws import plain_data
-from .report import Report, Requirement, largest, of_type, relative_difference, whole
+from .report import Report, Requirement, largest, of_type, relative_difference, require_complete
 
 
 def check_contact(
@@ -63,16 +63,16 @@ def check_contact(
     """
     of_type(contact, Contact, "contact must be a Contact")
     subject = f"contact {type(contact).__name__}"
-    with COMPILED.named(subject):
+    with COMPILED.name_errors(subject):
         run = simulate(model, state, duration, laws, contact)
-    laws_of_runs = (law.tried(subject, [(contact, run)]) for law in OF_RUNS)
-    checks = chain([PLAIN_DATA.tried(subject, [(contact,)])], laws_of_runs)
+    laws_of_runs = (law.check_cases(subject, [(contact, run)]) for law in OF_RUNS)
+    checks = chain([PLAIN_DATA.check_cases(subject, [(contact,)])], laws_of_runs)
     if offers(contact, LinearizedForces):
-        checks = chain(checks, (IMPLICIT.tried(subject, [(contact, run, laws)]) for _ in range(1)))
+        checks = chain(checks, (IMPLICIT.check_cases(subject, [(contact, run, laws)]) for _ in range(1)))
     return Report.of(subject, checks)
 
 
-def _touches(contact: Contact, run: Trajectory) -> float:
+def _touch_residual(contact: Contact, run: Trajectory) -> float:
     if not any(run.touching):
         raise UnprovedError("nothing touched: give a start from which something does")
     return 0.0
@@ -126,7 +126,7 @@ def _ends(contact: Any, *asked: Any) -> np.ndarray:
     return np.asarray(contact.guards(*asked) if offers(contact, HybridModes) else np.zeros(0), dtype=float)
 
 
-def _compiled(contact: Contact, run: Trajectory) -> float:
+def _compiled_residual(contact: Contact, run: Trajectory) -> float:
     worst = 0.0
     for i in _samples(run):
         model, mode, state, memory, applied = run.model, run.modes[i], run.state(i), run.memory[i], _law_forces(run, i)
@@ -140,7 +140,7 @@ def _compiled(contact: Contact, run: Trajectory) -> float:
 
 
 def _energy_balance(contact: Contact, run: Trajectory) -> float:
-    return whole(run).energy_residual
+    return require_complete(run).energy_residual
 
 
 def _implicit(contact: Contact, run: Trajectory, laws: Law | Sequence[Law] | None) -> float:
@@ -148,13 +148,15 @@ def _implicit(contact: Contact, run: Trajectory, laws: Law | Sequence[Law] | Non
     touches = run.times[[bool(names) for names in run.touching]]
     if not len(touches):
         raise UnprovedError("nothing touched: give a start from which something does")
-    until, start = min(float(run.times[-1]), float(touches[0]) + AFTER), run.state(0)
-    exact = whole(simulate(run.model, start, until, laws, contact, integrator="rosenbrock")).state(-1)
+    until, start = min(float(run.times[-1]), float(touches[0]) + FOLLOWED_TIME), run.state(0)
+    exact = require_complete(simulate(run.model, start, until, laws, contact, integrator="rosenbrock")).state(-1)
     errors = []
     for dt in (STEP, 0.25 * STEP):
-        found = whole(simulate(run.model, start, until, laws, contact, integrator="implicit", dt=dt)).state(-1)
+        found = require_complete(simulate(run.model, start, until, laws, contact, integrator="implicit", dt=dt)).state(
+            -1
+        )
         errors.append(max(float(np.abs(a - b).max(initial=0.0)) for a, b in zip(found[:2], exact[:2], strict=True)))
-    return errors[1] / max(errors[0], ROUNDING)
+    return errors[1] / max(errors[0], ROUNDING_ERROR)
 
 
 def _samples(run: Trajectory) -> list[int]:
@@ -173,14 +175,14 @@ def _law_forces(run: Trajectory, i: int) -> np.ndarray:
 
 
 PLAIN_DATA = Requirement("plain data", "hashable, equal to its copy", 0.0, plain_data)
-COMPILED = Requirement("compiled", "machine code gives the same numbers", 1e-11, _compiled)
+COMPILED = Requirement("compiled", "machine code gives the same numbers", 1e-11, _compiled_residual)
 IMPLICIT = Requirement("implicit steps", "shorter implicit steps are nearer to the motion", 0.6, _implicit)
-STEP, AFTER = 5e-4, 0.05
+STEP, FOLLOWED_TIME = 5e-4, 0.05
 """s: of implicit steps, and how long after the first touchdown they are followed"""
-ROUNDING = 1e-8
+ROUNDING_ERROR = 1e-8
 """m or rad: errors that need not become smaller"""
 OF_RUNS = (
-    Requirement("touches", "something touches in the run", 0.0, _touches),
+    Requirement("touches", "something touches in the run", 0.0, _touch_residual),
     Requirement("begin", "a start is in the mode that its guards allow", 1e-9, _begin),
     Requirement("points", "what touches is a link or frame of the model", 0.0, _points),
     Requirement("forces", "nv finite numbers by port; none in the air", 0.0, _forces),

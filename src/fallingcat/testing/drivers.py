@@ -28,9 +28,9 @@ from ..simulation import (
 )
 from ..simulation.defaults import takes_fixed_steps
 from ..simulation.problem.arguments import starts
-from .report import Report, Requirement, of_type, relative_difference, whole
+from .report import Report, Requirement, of_type, relative_difference, require_complete
 
-ROUNDING = 1e-12
+ROUNDING_TOLERANCE = 1e-12
 """Tolerance of methods that share one step code: they take the same operations in every entry point"""
 TOLERANCES = 1e3
 """by how many times the tolerance per step methods that choose their steps may differ after a run"""
@@ -90,7 +90,7 @@ def check_drivers_agree(
 @dataclass(frozen=True)
 class _Trial:
     model: Model
-    many: State
+    states: State
     laws: Any
     contact: Contact | None
     duration: float
@@ -100,32 +100,32 @@ class _Trial:
     @cached_property
     def method(self) -> Integrator:
         """Integrator of single runs."""
-        problem = build_problem(self.model, self.many, self.laws, self.contact, dt=self.dt, passive=self.passive)
-        return default_method(problem, self.many.at(0), self.dt)
+        problem = build_problem(self.model, self.states, self.laws, self.contact, dt=self.dt, passive=self.passive)
+        return default_method(problem, self.states.at(0), self.dt)
 
     @cached_property
     def stepped_alike(self) -> bool:
         """True if drivers that are stepped from outside use that integrator too."""
         problem = build_problem(
-            self.model, self.many, self.laws, self.contact, dt=self.dt, passive=self.passive, driven=True
+            self.model, self.states, self.laws, self.contact, dt=self.dt, passive=self.passive, driven=True
         )
         return takes_fixed_steps(self.method, problem)
 
     @property
     def count(self) -> int:
         """Number of steps."""
-        return len(self.many.pose)
+        return len(self.states.pose)
 
     @cached_property
     def runs(self) -> list[Trajectory]:
         """Single runs."""
         about: dict[str, Any] = {"dt": self.dt, "passive": self.passive}
         given = (self.duration, self.laws, self.contact)
-        return [whole(simulate(self.model, self.many.at(i), *given, **about)) for i in range(self.count)]
+        return [require_complete(simulate(self.model, self.states.at(i), *given, **about)) for i in range(self.count)]
 
-    def rolled(self, which: Sequence[int]) -> Rollout:
+    def rollout_of(self, which: Sequence[int]) -> Rollout:
         """Rollout of some of the states."""
-        states = [self.many.at(i) for i in which]
+        states = [self.states.at(i) for i in which]
         return rollout(self.model, states, self.duration, self.laws, self.contact, dt=self.dt, passive=self.passive)
 
     @cached_property
@@ -133,58 +133,62 @@ class _Trial:
         """Final states of single robots that are stepped from outside."""
         ends = []
         for i in range(self.count):
-            about: dict[str, Any] = {"dt": self.dt, "state": self.many.at(i), "passive": self.passive}
+            about: dict[str, Any] = {"dt": self.dt, "state": self.states.at(i), "passive": self.passive}
             sim = Simulator(self.model, self.contact, self.laws, **about)
             sim.step(steps=round(self.duration / self.dt))
-            ends.append(_flat(sim.state))
+            ends.append(_flat_state(sim.state))
         return ends
 
     def checks(self, subject: str) -> Any:
         """Checks of all laws."""
-        agreed = ROUNDING if self.method.tolerance is None else TOLERANCES * self.method.tolerance
+        agreed = ROUNDING_TOLERANCE if self.method.tolerance is None else TOLERANCES * self.method.tolerance
         robots = [(i,) for i in range(self.count)]
-        yield Requirement("rollout", "a rollout moves as single runs do", agreed, self._rollout).tried(subject, robots)
+        yield Requirement("rollout", "a rollout moves as single runs do", agreed, self._rollout).check_cases(
+            subject, robots
+        )
         text = "a rollout chooses the steps of a single run"
-        yield Requirement("default steps", text, agreed, self._default_steps).tried(subject, robots)
-        yield Requirement("batch", "a robot moves as it would alone, to the last bit", 0.0, self._batch).tried(
+        yield Requirement("default steps", text, agreed, self._default_steps).check_cases(subject, robots)
+        yield Requirement("batch", "a robot moves as it would alone, to the last bit", 0.0, self._batch).check_cases(
             subject, robots
         )
         text = "a BatchSimulator moves as a Simulator, to the last bit"
-        yield Requirement("simulator", text, 0.0, self._batch_simulator).tried(subject, [()])
-        yield Requirement("step", "the step as a function moves as a Simulator", ROUNDING, self._function).tried(
-            subject, robots
-        )
+        yield Requirement("simulator", text, 0.0, self._batch_simulator).check_cases(subject, [()])
+        yield Requirement(
+            "step", "the step as a function moves as a Simulator", ROUNDING_TOLERANCE, self._function
+        ).check_cases(subject, robots)
         yield self._simulator(subject, robots)
 
     @cached_property
-    def _rolled(self) -> Rollout:
-        return self.rolled(range(self.count))
+    def _full_rollout(self) -> Rollout:
+        return self.rollout_of(range(self.count))
 
     def _rollout(self, i: int) -> float:
-        run, many = self.runs[i], self._rolled
+        run, many = self.runs[i], self._full_rollout
         ends = zip(_ends(run), _ends_of(many, i), strict=True)
         return max(relative_difference(a, b) for a, b in ends)
 
     def _default_steps(self, i: int) -> float:
         given = (self.duration, self.laws, self.contact)
-        run = simulate(self.model, self.many.at(i), *given, passive=self.passive)
-        many = rollout(self.model, [self.many.at(i)], *given, passive=self.passive)
+        run = simulate(self.model, self.states.at(i), *given, passive=self.passive)
+        many = rollout(self.model, [self.states.at(i)], *given, passive=self.passive)
         return max(relative_difference(a, b) for a, b in zip(_ends(run), _ends_of(many, 0), strict=True))
 
     def _batch(self, i: int) -> float:
-        alone = self.rolled([i])
+        alone = self.rollout_of([i])
         return max(
-            relative_difference(a, b) for a, b in zip(_ends_of(alone, 0), _ends_of(self._rolled, i), strict=True)
+            relative_difference(a, b) for a, b in zip(_ends_of(alone, 0), _ends_of(self._full_rollout, i), strict=True)
         )
 
     def _batch_simulator(self) -> float:
         about: dict[str, Any] = {"dt": self.dt, "passive": self.passive, "driven": True}
-        simulator = BatchSimulator(self.model, self.many, self.laws, self.contact, **about)
+        simulator = BatchSimulator(self.model, self.states, self.laws, self.contact, **about)
         simulator.step(round(self.duration / self.dt), forces=np.zeros((self.count, self.model.n)))
-        return max(relative_difference(_flat(simulator.state.at(i)), end) for i, end in enumerate(self.simulators))
+        return max(
+            relative_difference(_flat_state(simulator.state.at(i)), end) for i, end in enumerate(self.simulators)
+        )
 
     def _function(self, i: int) -> float:
-        start = self.many.at(i)
+        start = self.states.at(i)
         about: dict[str, Any] = {"dt": self.dt, "passive": self.passive, "state": start}
         one = step(self.model, self.laws, self.contact, **about)
         at, memory, none = start, one.begin(start), np.zeros(self.model.n)
@@ -192,19 +196,19 @@ class _Trial:
             known = {"memory": memory, "forces": none, "t": k * self.dt}
             found = one(at, **{name: x for name, x in known.items() if name in one.arguments})
             at, memory = found if "memory" in one.arguments else (found, memory)
-        return relative_difference(_flat(at), self.simulators[i])
+        return relative_difference(_flat_state(at), self.simulators[i])
 
     def _simulator(self, subject: str, robots: list[tuple[int]]) -> Check:
-        law = Requirement("simulator", "a Simulator moves as a run does", ROUNDING, self._stepped)
+        law = Requirement("simulator", "a Simulator moves as a run does", ROUNDING_TOLERANCE, self._simulator_residual)
         if not self.stepped_alike:
-            return law.unproved(f"runs take {self.method.name!r}, which is not of fixed steps in one code", False)
-        return law.tried(subject, robots)
+            return law.unproved_check(f"runs take {self.method.name!r}, which is not of fixed steps in one code", False)
+        return law.check_cases(subject, robots)
 
-    def _stepped(self, i: int) -> float:
+    def _simulator_residual(self, i: int) -> float:
         return relative_difference(self.simulators[i], np.concatenate([np.ravel(x) for x in _ends(self.runs[i])]))
 
 
-def _flat(state: State) -> np.ndarray:
+def _flat_state(state: State) -> np.ndarray:
     return np.concatenate([np.ravel(x) for x in state])
 
 

@@ -20,7 +20,7 @@ from ..lie import R3
 from ..model import Body, Model, State, robots
 from ..simulation import Integrator, Trajectory, simulate
 from ..simulation.defaults import INTEGRATORS
-from .report import Report, Requirement, of_type, whole
+from .report import Report, Requirement, of_type, require_complete
 
 METHODS = ("implicit", "moreau", "rosenbrock", "located", "rkmk4")
 """Integrators that are tried unless others are named, where they take the contact."""
@@ -31,7 +31,7 @@ DURATION = 0.1
 
 
 @dataclass(frozen=True)
-class Pull(Law):
+class RotatingForce(Law):
     """Horizontal force on the base whose direction turns."""
 
     size: float
@@ -93,7 +93,7 @@ def check_friction(
         raise ModelError(f"friction must be a positive number, got {describe(friction)}")
     subject = f"friction of {type(made).__name__}"
     trials = [_Trial(contact, float(friction), float(mass), dt, integrators) for mass in masses]
-    return Report.of(subject, (law.tried(subject, [(trial,) for trial in trials]) for law in LAWS))
+    return Report.of(subject, (law.check_cases(subject, [(trial,) for trial in trials]) for law in LAWS))
 
 
 @dataclass(frozen=True)
@@ -119,9 +119,9 @@ class _Trial:
         given = METHODS if self.integrators is None else self.integrators
         chosen = [INTEGRATORS[x] if isinstance(x, str) else x for x in given]
         model, points = self.box(turns=False)
-        return tuple(x for x in chosen if self.integrators is not None or self._takes(x, model, points))
+        return tuple(x for x in chosen if self.integrators is not None or self._accepts(x, model, points))
 
-    def _takes(self, method: Integrator, model: Model, points: tuple[str, ...]) -> bool:
+    def _accepts(self, method: Integrator, model: Model, points: tuple[str, ...]) -> bool:
         try:
             simulate(model, self.start(model), 0.0, contact=self.contact(points), integrator=method)
         except ModelError:
@@ -137,10 +137,12 @@ class _Trial:
     def run(self, method: Integrator, pull: float, turn: float, finer: float = 1.0, **start: Any) -> Trajectory:
         """Run from the start, with a force relative to the limit of friction."""
         model, points = self.box("spin" in start)
-        laws = Pull(pull * self.friction * self.mass * 9.81, turn) if pull else None
+        laws = RotatingForce(pull * self.friction * self.mass * 9.81, turn) if pull else None
         dt = self.dt / finer if method.tolerance is None else None
         options: dict[str, Any] = {"integrator": method, "dt": dt, "every": 10**6}
-        return whole(simulate(model, self.start(model, **start), DURATION, laws, self.contact(points), **options))
+        return require_complete(
+            simulate(model, self.start(model, **start), DURATION, laws, self.contact(points), **options)
+        )
 
     def impulses(self, pull: float = 0.0, **start: Any) -> Iterator[float]:
         """Relative error of the impulse along the way, by integrator."""
@@ -164,15 +166,15 @@ class _Trial:
         return self.ends()
 
 
-def _braking(trial: _Trial) -> float:
+def _braking_residual(trial: _Trial) -> float:
     return max(trial.impulses())
 
 
-def _accelerating(trial: _Trial) -> float:
+def _accelerating_residual(trial: _Trial) -> float:
     return max(trial.impulses(pull=2.0))
 
 
-def _landing(trial: _Trial) -> float:
+def _landing_residual(trial: _Trial) -> float:
     return max(trial.impulses(falling=0.5))
 
 
@@ -192,9 +194,9 @@ def _steps(trial: _Trial) -> float:
 
 
 LAWS = (
-    Requirement("braking", "sliding takes friction times the normal impulse", 2e-3, _braking),
-    Requirement("accelerating", "a force adds its impulse less that of friction", 2e-3, _accelerating),
-    Requirement("landing", "impacts take friction times the normal impulse", 2e-3, _landing),
+    Requirement("braking", "sliding takes friction times the normal impulse", 2e-3, _braking_residual),
+    Requirement("accelerating", "a force adds its impulse less that of friction", 2e-3, _accelerating_residual),
+    Requirement("landing", "impacts take friction times the normal impulse", 2e-3, _landing_residual),
     Requirement("methods", "all integrators find the same motion", 5e-3, _methods),
     Requirement("steps", "smaller steps do not change it", 5e-3, _steps),
 )

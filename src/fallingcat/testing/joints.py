@@ -62,9 +62,9 @@ def check_joint(kind: type[JointKind] | JointKind, rounds: int = 10, seed: int =
     generator(seed)
     sampled = (lambda rng: kind.sample(rng)) if isinstance(kind, type) else (lambda rng: kind)
     subject = f"joint kind {kind.name!r}"
-    alone = (law.tried(subject, _single_joints(sampled, rounds, seed)) for law in SINGLE_JOINT)
-    built = (law.tried(subject, _robots_with_joint(sampled, rounds, seed)) for law in WHOLE_ROBOT)
-    compiled = (law.tried(subject, _robots_with_joint(sampled, 1, seed)) for law in COMPILED)
+    alone = (law.check_cases(subject, _single_joints(sampled, rounds, seed)) for law in SINGLE_JOINT)
+    built = (law.check_cases(subject, _robots_with_joint(sampled, rounds, seed)) for law in WHOLE_ROBOT)
+    compiled = (law.check_cases(subject, _robots_with_joint(sampled, 1, seed)) for law in COMPILED)
     return Report.of(subject, chain(alone, built, compiled))
 
 
@@ -96,7 +96,7 @@ def _point(joint: Joint, rng: np.random.Generator) -> tuple[FloatArray, FloatArr
     return joint.kind.group.random_coordinates(rng), rng.normal(size=joint.kind.nv)
 
 
-def _moved(kind: JointKind, q: Any, rates: Any) -> Any:
+def _coordinates_after(kind: JointKind, q: Any, rates: Any) -> Any:
     """Coordinates after an imaginary time step at constant rates: the group's own exponential."""
     group = kind.group
     return group.coordinates(group.compose(group.element(q), group.exp(1j * STEP * rates)))
@@ -107,7 +107,7 @@ def _moved(kind: JointKind, q: Any, rates: Any) -> Any:
 
 def _subspace(joint: Joint, rng: np.random.Generator) -> float:
     q, rates = _point(joint, rng)
-    derivative = np.imag(joint.transform(_moved(joint.kind, q, rates))) / STEP
+    derivative = np.imag(joint.transform(_coordinates_after(joint.kind, q, rates))) / STEP
     S = joint.motion_subspace(q)
     right_shape = np.shape(S) == (6, joint.kind.nv)
     return relative_difference(G.inverse(joint.transform(q)) @ derivative, G.hat(S @ rates)) if right_shape else np.inf
@@ -115,7 +115,7 @@ def _subspace(joint: Joint, rng: np.random.Generator) -> float:
 
 def _subspace_rate(joint: Joint, rng: np.random.Generator) -> float:
     q, rates = _point(joint, rng)
-    derivative = np.imag(joint.motion_subspace(_moved(joint.kind, q, rates))) / STEP
+    derivative = np.imag(joint.motion_subspace(_coordinates_after(joint.kind, q, rates))) / STEP
     return relative_difference(joint.motion_subspace_derivative(q, rates), derivative)
 
 
@@ -196,7 +196,7 @@ def _momenta(model: Model, state: State) -> np.ndarray:
     return np.array([0.5 * (energy(v + unit) - energy(v - unit)) for unit in np.eye(model.nv)])
 
 
-def _compiled(model: Model, state: State, rng: np.random.Generator) -> float:
+def _compiled_residual(model: Model, state: State, rng: np.random.Generator) -> float:
     a = rng.normal(size=model.nv)
     found = compile(model, inverse_dynamics)(*model.flatten(state), a)
     return relative_difference(found, inverse_dynamics(model, state, a))
@@ -227,7 +227,7 @@ WHOLE_ROBOT = (
 )
 """Laws of a robot, a state and random numbers."""
 COMPILED = (
-    Requirement("compiled", "machine code gives the same numbers", 1e-12, _compiled),
+    Requirement("compiled", "machine code gives the same numbers", 1e-12, _compiled_residual),
     Requirement("derivatives", "dF/dq in machine code, by complex step", 1e-11, _derivatives),
 )
 """The same, once: a robot takes a second to compile."""

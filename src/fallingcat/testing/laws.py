@@ -17,7 +17,7 @@ from ..errors import ModelError, describe
 from ..formulations.time import STEP
 from ..model import Model, State
 from ..simulation import simulate
-from .report import Report, Requirement, generator, of_type, relative_difference, states_of, whole
+from .report import Report, Requirement, generator, of_type, relative_difference, require_complete, states_of
 
 
 def check_law(
@@ -64,7 +64,7 @@ def check_law(
     rng = generator(seed)
     at = states_of(model, states, rng, 10)
     subject, trials = f"law {law.name!r}", _trials(law, model, at, frozenset(touching), dt, rng)
-    return Report.of(subject, (one.tried(subject, cases) for one, cases in trials))
+    return Report.of(subject, (one.check_cases(subject, cases) for one, cases in trials))
 
 
 def _trials(
@@ -72,7 +72,7 @@ def _trials(
 ) -> Iterator[tuple[Requirement, list[Any]]]:
     """Requirements that the law claims to meet, each with its cases."""
     contacts = list(dict.fromkeys((frozenset[str](), touching)))
-    awake = [(_recalling(law, model, state, rng), state) for state in at]
+    awake = [(_with_memory(law, model, state, rng), state) for state in at]
     cases = [(one, model, state, touches) for touches in contacts for one, state in awake]
     yield PLAIN_DATA, [(law,)]
     yield FORCES, cases
@@ -85,7 +85,7 @@ def _trials(
         yield MEMORY_AFTER, [(one, model, state) for one, state in awake]
 
 
-def _recalling(law: Law, model: Model, state: State, rng: np.random.Generator) -> Law:
+def _with_memory(law: Law, model: Model, state: State, rng: np.random.Generator) -> Law:
     """Law with a state near its initial one, if it has a state of its own."""
     size = law.memory_size(model)
     begun = np.asarray(law.begin(model, state), dtype=float)
@@ -110,7 +110,7 @@ def forces_at(model: Model, state: State, t: Scalar, memory: Vector, *, law: Law
     return concatenate([law.forces(model, t, state, touches), law.memory_rate(model, t, state)])
 
 
-def _compiled(laws: list[Law], model: Model, states: list[State], touches: frozenset[str]) -> float:
+def _compiled_residual(laws: list[Law], model: Model, states: list[State], touches: frozenset[str]) -> float:
     law = laws[0].with_memory(np.zeros(0))
     inputs: dict[str, int | tuple[int, ...]] = {"t": (), "memory": len(laws[0].memory)}
     kernel = compile(model, forces_at, inputs=inputs, state=State._fields, law=law, touches=touches)
@@ -128,7 +128,7 @@ def _gradient(law: Any, model: Model, state: State, touches: frozenset[str]) -> 
 
 
 def _energy_balance(law: Law, model: Model, state: State, dt: float) -> float:
-    return whole(simulate(model, state, 0.05, law, integrator="rkmk4", dt=dt, passive=False)).energy_residual
+    return require_complete(simulate(model, state, 0.05, law, integrator="rkmk4", dt=dt, passive=False)).energy_residual
 
 
 def _state(law: Law, awake: Law, model: Model, state: State) -> float:
@@ -138,7 +138,7 @@ def _state(law: Law, awake: Law, model: Model, state: State) -> float:
     return 0.0 if fits else np.inf
 
 
-def _after(law: Law, model: Model, state: State) -> float:
+def _memory_residual(law: Law, model: Model, state: State) -> float:
     now = relative_difference(law.after(model, 0.3, state, 0.0), law.memory)
     slope = np.imag(law.after(model, 0.3, state, 1j * STEP)) / STEP
     return max(now, relative_difference(slope, np.asarray(law.memory_rate(model, 0.3, state), dtype=float)))
@@ -146,8 +146,8 @@ def _after(law: Law, model: Model, state: State) -> float:
 
 PLAIN_DATA = Requirement("plain data", "hashable, equal to its copy", 0.0, plain_data)
 FORCES = Requirement("forces", "nv finite numbers", 0.0, _forces)
-COMPILED = Requirement("compiled", "machine code gives the same numbers", 1e-12, _compiled)
+COMPILED = Requirement("compiled", "machine code gives the same numbers", 1e-12, _compiled_residual)
 GRADIENT = Requirement("gradient", "forces = -d energy, by complex step", 1e-11, _gradient)
 STATE = Requirement("state", "memory_size finite numbers begin, and change", 0.0, _state)
-MEMORY_AFTER = Requirement("after", "its state changes by its rate, by complex step", 1e-11, _after)
+MEMORY_AFTER = Requirement("after", "its state changes by its rate, by complex step", 1e-11, _memory_residual)
 ENERGY_BALANCE = Requirement("energy balance", "its work = energy of the robot, in a run", 1e-6, _energy_balance)

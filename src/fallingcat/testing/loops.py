@@ -16,7 +16,7 @@ from ..dynamics import displace
 from ..model import Loop, Model, State
 from ..model.loops import Rows
 from ..simulation import simulate
-from .report import Report, Requirement, generator, largest, of_type, relative_difference, states_of, whole
+from .report import Report, Requirement, generator, largest, of_type, relative_difference, require_complete, states_of
 
 STEP = 1e-5
 """Step of central differences (m or rad)."""
@@ -54,13 +54,13 @@ def check_loop(loop: Loop, model: Model, states: Iterable[State] | None = None, 
     of_type(loop, Loop, "loop must be a Loop")
     of_type(model, Model, "model must be a Model")
     subject, near = f"loop {loop.name!r}", states_of(model, states, generator(seed), 5)
-    with NAMES.named(subject):
+    with NAMES.name_errors(subject):
         closed = replace(model, loops=(loop,))
         at = [assemble(closed, state, base=not loop.internal) for state in near]
     cases = [(loop, closed, state) for state in at]
     trials = [(one, cases) for one in (NAMES, ROWS, JACOBIAN, BIAS, COMPILED)]
     trials += [(one, cases[:2]) for one in (STAYS_CLOSED, ENERGY_BALANCE)] + ([(INNER, cases)] if loop.internal else [])
-    return Report.of(subject, chain(one.tried(subject, given) for one, given in trials))
+    return Report.of(subject, chain(one.check_cases(subject, given) for one, given in trials))
 
 
 def _names(loop: Loop, model: Model, state: State) -> float:
@@ -106,17 +106,17 @@ def rows_at(model: Model, state: State) -> Vector:
     return concatenate([rows.error, rows.jacobian.reshape(-1), rows.bias])
 
 
-def _compiled(loop: Loop, model: Model, state: State) -> float:
+def _compiled_residual(loop: Loop, model: Model, state: State) -> float:
     return relative_difference(compile(model, rows_at, state=State._fields)(*fields(state)), rows_at(model, state))
 
 
 def _stays_closed(loop: Loop, model: Model, state: State) -> float:
-    run = whole(simulate(model, state, 0.05, integrator="rkmk4", dt=1e-3, passive=False))
+    run = require_complete(simulate(model, state, 0.05, integrator="rkmk4", dt=1e-3, passive=False))
     return largest(*(float(np.abs(equations(model, run.state(i)).error).max(initial=0.0)) for i in (-1, len(run) // 2)))
 
 
 def _energy_balance(loop: Loop, model: Model, state: State) -> float:
-    return whole(simulate(model, state, 0.05, integrator="rkmk4", dt=1e-3, passive=False)).energy_residual
+    return require_complete(simulate(model, state, 0.05, integrator="rkmk4", dt=1e-3, passive=False)).energy_residual
 
 
 def _inner(loop: Loop, model: Model, state: State) -> float:
@@ -127,7 +127,7 @@ NAMES = Requirement("names", "links and joints that it names are there", 0.0, _n
 ROWS = Requirement("rows", "count finite numbers, and rows for them", 0.0, _rows)
 JACOBIAN = Requirement("jacobian", "d error/dt = J v, by differences", 1e-7, _jacobian)
 BIAS = Requirement("bias", "dJ/dt v, by differences", 1e-6, _bias)
-COMPILED = Requirement("compiled", "machine code gives the same numbers", 1e-11, _compiled)
+COMPILED = Requirement("compiled", "machine code gives the same numbers", 1e-11, _compiled_residual)
 STAYS_CLOSED = Requirement("stays closed", "error of a run, in m or rad", 1e-5, _stays_closed)
 ENERGY_BALANCE = Requirement("energy balance", "its forces do no work, in a run", 1e-5, _energy_balance)
 INNER = Requirement("inner forces", "a motion of the base does not open it", 1e-9, _inner)

@@ -114,20 +114,20 @@ class Requirement(NamedTuple):
     tolerance: float
     residual: Callable[..., float]
 
-    def tried(self, subject: str, cases: Iterable[tuple[Any, ...]]) -> Check:
+    def check_cases(self, subject: str, cases: Iterable[tuple[Any, ...]]) -> Check:
         """Check of the worst residual over ``cases``, each the arguments of :attr:`residual`."""
         worst, count = 0.0, 0
         try:
-            with self.named(subject):
+            with self.name_errors(subject):
                 for case in cases:
                     count += 1
                     worst = largest(worst, self.residual(*case))
         except UnprovedError as why:
-            return self.unproved(str(why))
-        return self.unproved("there are no cases to check") if not count else self.found(worst)
+            return self.unproved_check(str(why))
+        return self.unproved_check("there are no cases to check") if not count else self.check_residual(worst)
 
     @contextmanager
-    def named(self, subject: str) -> Iterator[None]:
+    def name_errors(self, subject: str) -> Iterator[None]:
         """Context in which errors of user code name the law that is checked."""
         try:
             yield
@@ -137,11 +137,11 @@ class Requirement(NamedTuple):
             what = f"the law {self.name!r} ({self.meaning}) cannot be checked"
             raise BrokenLawError(f"{subject}: {what}: {type(error).__name__}: {error}", None) from error
 
-    def found(self, residual: float) -> Check:
+    def check_residual(self, residual: float) -> Check:
         """Check of a known residual."""
         return Check(self.name, float(residual), self.tolerance, True, self.meaning)
 
-    def unproved(self, reason: str, claimed: bool = True) -> Check:
+    def unproved_check(self, reason: str, claimed: bool = True) -> Check:
         """Check of a law that could not be evaluated, or that is not claimed."""
         return Check(self.name, float("nan"), self.tolerance, claimed, self.meaning, reason)
 
@@ -189,7 +189,7 @@ def largest(*residuals: float) -> float:
     return float(np.max(residuals))
 
 
-def whole(run: Trajectory) -> Trajectory:
+def require_complete(run: Trajectory) -> Trajectory:
     """Run that reached its end; others are unproved."""
     if run.code is not StatusCode.FINISHED:
         raise UnprovedError(f"the run ended early: {run.status}")

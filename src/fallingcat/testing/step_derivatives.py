@@ -154,7 +154,7 @@ def check_step_derivatives(derivatives: StepDerivatives, *given: Any, smooth: bo
         raise ModelError("check_step_derivatives takes fc.simulation.step_derivatives(...)")
     law = BOTH_SIDES if smooth else ONE_SIDE
     subject = f"derivatives of steps of {derivatives.model.name!r}"
-    return Report.of(subject, iter([law.tried(subject, [(derivatives, *given)])]))
+    return Report.of(subject, iter([law.check_cases(subject, [(derivatives, *given)])]))
 
 
 def _columns(derivatives: StepDerivatives, given: tuple[Any, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -169,21 +169,21 @@ def _columns(derivatives: StepDerivatives, given: tuple[Any, ...]) -> tuple[np.n
     moving = [i for i, name in enumerate(derivatives._shapes) if name != "q" and (kept or name != "memory")]
     first = derivatives.step.function(*given)
 
-    def after(moved: list[np.ndarray]) -> np.ndarray:
+    def step_result(moved: list[np.ndarray]) -> np.ndarray:
         out = derivatives.step.function(*moved)
         parts = [group.between(first[0], out[0]), out[1] - first[1]]
         return np.concatenate([*parts, *([out[2] - first[2]] if kept else [])])
 
-    def along(change: Any) -> tuple[np.ndarray, np.ndarray]:
-        one, two, back, far = (after(change(k * DIFFERENCE)) for k in (1.0, 2.0, -1.0, -2.0))
+    def difference_quotients(change: Any) -> tuple[np.ndarray, np.ndarray]:
+        one, two, back, far = (step_result(change(k * DIFFERENCE)) for k in (1.0, 2.0, -1.0, -2.0))
         return (4.0 * one - two) / (2.0 * DIFFERENCE), (far - 4.0 * back) / (2.0 * DIFFERENCE)
 
-    pairs = [along(lambda h, d=d: [group.integrate(given[0], h * d), *given[1:]]) for d in np.eye(nv)]
+    pairs = [difference_quotients(lambda h, d=d: [group.integrate(given[0], h * d), *given[1:]]) for d in np.eye(nv)]
     for i in moving:
         for d in np.eye(len(given[i])):
             scale = max(1.0, float(np.abs(d @ given[i])))
             changed = lambda h, i=i, d=d, s=scale: [x + h * s * d if k == i else x for k, x in enumerate(given)]  # noqa: E731
-            pairs.append(tuple(x / scale for x in along(changed)))  # type: ignore[arg-type]
+            pairs.append(tuple(x / scale for x in difference_quotients(changed)))  # type: ignore[arg-type]
     ahead, behind = (np.array(x).T for x in zip(*pairs, strict=True))
     return found, ahead, behind
 
@@ -194,7 +194,7 @@ def _column_errors(found: np.ndarray, expected: np.ndarray) -> np.ndarray:
     return np.asarray((np.abs(found - expected) / rows).max(axis=0, initial=0.0))
 
 
-def _both(derivatives: StepDerivatives, *given: Any) -> float:
+def _both_residuals(derivatives: StepDerivatives, *given: Any) -> float:
     found, ahead, behind = _columns(derivatives, given)
     return float(_column_errors(found, 0.5 * (ahead + behind)).max(initial=0.0))
 
@@ -205,6 +205,6 @@ def _one(derivatives: StepDerivatives, *given: Any) -> float:
 
 
 BOTH_SIDES = Requirement(
-    "differences", "they are the slopes of the step", 5e-6, _both
+    "differences", "they are the slopes of the step", 5e-6, _both_residuals
 )  # hard contacts end at 1e-12 m/s
 ONE_SIDE = Requirement("one side", "each column is the slope of the step to one side", 2e-4, _one)  # kinks are curved

@@ -51,7 +51,7 @@ def check_task(task: Task, model: Model, states: Iterable[State] | None = None, 
     subject = f"task {task.name}"
     cases = [(task, model, state) for state in states_of(model, states, generator(seed), 5)]
     trials = (ROWS, GOAL, JACOBIAN, BIAS, COMPILED)
-    return Report.of(subject, chain(one.tried(subject, cases) for one in trials))
+    return Report.of(subject, chain(one.check_cases(subject, cases) for one in trials))
 
 
 def _task_at_goal(task: Any, model: Model, state: State) -> Any:
@@ -66,7 +66,7 @@ def _rows(task: Task, model: Model, state: State) -> float:
     return 0.0 if shapes and all(np.isfinite(np.asarray(x, dtype=float)).all() for x in found) else np.inf
 
 
-def _goal(task: Task, model: Model, state: State) -> float:
+def _goal_residual(task: Task, model: Model, state: State) -> float:
     here = np.asarray(task.value(model, state))
     if here.shape != task.goal_shape(model):
         return np.inf
@@ -102,14 +102,14 @@ def motion_at(model: Model, state: State, *, task: Task) -> Vector:
     return concatenate([error, J.reshape(-1), bias])
 
 
-def _compiled(task: Task, model: Model, state: State) -> float:
+def _compiled_residual(task: Task, model: Model, state: State) -> float:
     aimed = _task_at_goal(task, model, state)
     kernel = compile(model, motion_at, state=State._fields, task=aimed)
     return relative_difference(kernel(*fields(state)), motion_at(model, state, task=aimed))
 
 
 ROWS = Requirement("rows", "size finite numbers, and rows for them", 0.0, _rows)
-GOAL = Requirement("goal", "no error at the goal that is reached", 1e-12, _goal)
+GOAL = Requirement("goal", "no error at the goal that is reached", 1e-12, _goal_residual)
 JACOBIAN = Requirement("jacobian", "d error/dt = -J v at the goal, by differences", 1e-7, _jacobian)
 BIAS = Requirement("bias", "dJ/dt v, by differences", 1e-6, _bias)
-COMPILED = Requirement("compiled", "machine code gives the same numbers", 1e-11, _compiled)
+COMPILED = Requirement("compiled", "machine code gives the same numbers", 1e-11, _compiled_residual)

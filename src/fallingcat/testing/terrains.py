@@ -13,7 +13,7 @@ from ..contact import Terrain, plane
 from ..dynamics.checks import positive
 from ..errors import ModelError, describe
 from ..formulations.time import STEP
-from ..geometry.terrain import Uneven
+from ..geometry.terrain import UnevenTerrain
 from ..model import Model, robots
 from .laws import PLAIN_DATA
 from .report import Report, Requirement, generator, largest, of_type, relative_difference
@@ -68,7 +68,7 @@ def check_terrain(terrain: Terrain, size: float, radius: float = 0.0, seed: int 
             [(terrain, place, float(depth), float(radius)) for place, depth in zip(places, depths, strict=True)],
         ),
     ]
-    return Report.of(subject, (law.tried(subject, cases) for law, cases in trials))
+    return Report.of(subject, (law.check_cases(subject, cases) for law, cases in trials))
 
 
 def _heights(terrain: Terrain, x: float, y: float) -> float:
@@ -91,7 +91,7 @@ def slopes_at(model: Model, x: Vector, *, terrain: Terrain) -> Vector:
     return array(list(terrain.slopes(x[0], x[1])))
 
 
-def _compiled(terrain: Terrain, places: np.ndarray) -> float:
+def _compiled_residual(terrain: Terrain, places: np.ndarray) -> float:
     kernel = compile(robots.free_body(), slopes_at, inputs={"x": 2}, terrain=terrain)
     expected = np.array([list(terrain.slopes(*place)) for place in places], dtype=float)
     return relative_difference(np.asarray(kernel(places)), expected)
@@ -99,7 +99,7 @@ def _compiled(terrain: Terrain, places: np.ndarray) -> float:
 
 def _distance(terrain: Terrain, place: np.ndarray, depth: float, radius: float) -> float:
     """Error of the distance at a center ``radius + depth`` above ``place``, along the normal there."""
-    ground, at = Uneven(plane(robots.free_body()), terrain), terrain.slopes(*place)
+    ground, at = UnevenTerrain(plane(robots.free_body()), terrain), terrain.slopes(*place)
     normal = np.array([-at.x, -at.y, 1.0], dtype=float) / np.sqrt(1.0 + at.x**2 + at.y**2)
     p = np.array([*place, at.h], dtype=float) + (radius + depth) * normal
     site = ground.site(p, radius)
@@ -114,5 +114,5 @@ def _distance(terrain: Terrain, place: np.ndarray, depth: float, radius: float) 
 
 HEIGHTS = Requirement("heights", "one finite number", 0.0, _heights)
 SLOPES = Requirement("slopes", "derivatives, by complex step and differences", 1e-5, _slopes)
-COMPILED = Requirement("compiled", "machine code gives the same numbers", 1e-11, _compiled)
+COMPILED = Requirement("compiled", "machine code gives the same numbers", 1e-11, _compiled_residual)
 DISTANCE = Requirement("distance", "the gradient of a ball's height is the normal", 1e-4, _distance)

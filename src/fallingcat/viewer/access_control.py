@@ -18,7 +18,7 @@ from typing import Any, Final
 from ..errors import FallingCatError
 
 THIS_COMPUTER: Final = ("127.0.0.1", "localhost")
-_STARTING: Final = threading.Lock()
+_START_LOCK: Final = threading.Lock()
 
 
 def refusal(path: str, hosts: list[str], origins: list[str], token: str) -> str | None:
@@ -64,12 +64,12 @@ def require_token(token: str) -> Iterator[None]:
         used.append(token)
         return real.asyncio.server.serve(*arguments, process_request=process, **options)
 
-    with _STARTING:
+    with _START_LOCK:
         real: Any = getattr(_infra, "websockets", None)
         if real is None:
             raise FallingCatError("this version of viser cannot be guarded: no view is shown")
-        server = _Instead(real.asyncio.server, serve=serve)
-        _infra.websockets = _Instead(real, asyncio=_Instead(real.asyncio, server=server))
+        server = _ModuleOverlay(real.asyncio.server, serve=serve)
+        _infra.websockets = _ModuleOverlay(real, asyncio=_ModuleOverlay(real.asyncio, server=server))
         try:
             yield
         finally:
@@ -78,7 +78,7 @@ def require_token(token: str) -> Iterator[None]:
         raise FallingCatError("this version of viser cannot be guarded: no view is shown")
 
 
-class _Instead:
+class _ModuleOverlay:
     """A module with some other names."""
 
     def __init__(self, module: Any, **own: Any) -> None:

@@ -24,9 +24,11 @@ def triangles_of(shape: Shape) -> Triangles:
     """
     if isinstance(shape, Solid):
         H = np.asarray(shape.transform, dtype=float)
-        return _moved(shape.triangles, H[:3, :3], H[:3, 3])
+        return _place_mesh(shape.triangles, H[:3, :3], H[:3, 3])
     if isinstance(shape, Box):
-        return _moved(_CUBE, np.asarray(shape.axes) * np.asarray(shape.half), np.asarray(shape.center, dtype=float))
+        return _place_mesh(
+            _CUBE, np.asarray(shape.axes) * np.asarray(shape.half), np.asarray(shape.center, dtype=float)
+        )
     if isinstance(shape, Capsule):
         return _capsule(np.asarray(shape.start, dtype=float), np.asarray(shape.end, dtype=float), shape.radius)
     return Triangles(np.asarray(shape.corners, dtype=float), np.array([[0, 1, 2]]))
@@ -35,17 +37,17 @@ def triangles_of(shape: Shape) -> Triangles:
 def _capsule(start: np.ndarray, end: np.ndarray, radius: float) -> Triangles:
     way = end - start
     length = float(np.linalg.norm(way))
-    ends = [_moved(ball(), radius * np.eye(3), at) for at in ([start, end] if length else [start])]
+    ends = [_place_mesh(ball(), radius * np.eye(3), at) for at in ([start, end] if length else [start])]
     if not length:
         return ends[0]
     z = way / length
     x = np.cross(z, np.eye(3)[int(np.argmin(np.abs(z)))])
     x = x / np.linalg.norm(x)
     axes = np.stack([radius * x, radius * np.cross(z, x), way], axis=1)
-    return _merge_meshes([*ends, _moved(tube(), axes, 0.5 * (start + end))])
+    return _merge_meshes([*ends, _place_mesh(tube(), axes, 0.5 * (start + end))])
 
 
-def _moved(mesh: Triangles, axes: Any, origin: Any) -> Triangles:
+def _place_mesh(mesh: Triangles, axes: Any, origin: Any) -> Triangles:
     return Triangles(mesh.points @ np.asarray(axes).T + origin, mesh.faces)
 
 

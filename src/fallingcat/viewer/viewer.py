@@ -17,7 +17,7 @@ from ..errors import ExtraMissingError, FallingCatError, ModelError, describe
 from ..escaping import html
 from ..lie.rotations import quaternion_from_matrix
 from ..model import Model, State
-from ..records import short
+from ..records import short_text
 from ..visualization import Shape, appearance
 from ..visualization.scenes import turned_up
 from .access_control import require_token
@@ -29,7 +29,7 @@ STEP = 1.0 / 30.0
 """s: between two pictures"""
 STEP_SIZE = 1e-3
 """rad or m: of sliders"""
-_NOTHING = ("nothing", "(nothing)", "((nothing))")
+_NO_SELECTION_NAMES = ("nothing", "(nothing)", "((nothing))")
 """Not dragged: the first of them that is no name of a link or frame."""
 ANY_ANGLE, ANY_LENGTH = np.pi, 1.0
 """rad, m: how far sliders of joints without limits go"""
@@ -78,22 +78,22 @@ class Viewer:
             raise ExtraMissingError("view", package="viser", purpose="a live view") from None
         if isinstance(port, bool) or not isinstance(port, int) or not 0 < port < 65536:
             raise ModelError(f"port is a whole number from 1 to 65535, not {describe(port)}")
-        self.posed_robot, self._lock, self._quiet = posed_robot, threading.RLock(), False
+        self.posed_robot, self._lock, self._ignores_events = posed_robot, threading.RLock(), False
         self._turn = turned_up(posed_robot.model.gravity)
         token = secrets.token_urlsafe(16)
         self.server: Any = _start_server(viser, port, posed_robot.model.name, token)
         self.url = f"http://{HOST}:{self.server.get_port()}/{token}/"
         self._build()
-        self._alive = True
+        self._is_running = True
         self._clock = threading.Thread(target=self._tick, daemon=True)
         self._clock.start()
 
     def __repr__(self) -> str:
-        return f"<Viewer of {short(self.posed_robot.model.name)} at {self.url}>"
+        return f"<Viewer of {short_text(self.posed_robot.model.name)} at {self.url}>"
 
     def stop(self) -> None:
         """Close the view."""
-        self._alive = False
+        self._is_running = False
         self._clock.join(timeout=5.0)
         with redirect_stdout(StringIO()):
             self.server.stop()
@@ -123,24 +123,26 @@ class Viewer:
         self._axes = scene.add_frame("/axes", axes_length=0.5 * size, axes_radius=0.008 * size, visible=False)
         self._arrow = scene.add_arrows("/momentum", np.zeros((1, 2, 3), np.float32), (200, 60, 160), visible=False)
         self._handle = scene.add_transform_controls("/handle", scale=0.4 * size, disable_rotations=True, visible=False)
-        self._handle.on_update(self._serialized(self._on_handle))
+        self._handle.on_update(self._serialize_action(self._on_handle))
         self._say = gui.add_html("")  # markdown of viser runs script
         self.say("; ".join(drawn.notes) or "at rest")
-        self._free = gui.add_checkbox("free float", self.posed_robot.floats, disabled=not self.posed_robot.can_float)
-        self._free.on_update(self._serialized(self._floating))
+        self._floating_checkbox = gui.add_checkbox(
+            "free float", self.posed_robot.floats, disabled=not self.posed_robot.can_float
+        )
+        self._floating_checkbox.on_update(self._serialize_action(self._toggle_floating))
         self._runs = gui.add_checkbox("simulate", False)
-        self._shows = {
+        self._checkboxes = {
             name: gui.add_checkbox(name, first)
             for name, first in (("center of mass", True), ("principal axes", False), ("momentum", False))
         }
-        for box in self._shows.values():
-            box.on_update(self._serialized(lambda _: self.refresh()))
+        for box in self._checkboxes.values():
+            box.on_update(self._serialize_action(lambda _: self.refresh()))
         places = (*model.link_names, *(frame.name for frame in model.frames))
-        self._nothing = next((x for x in _NOTHING if x not in places), "")
-        self._target = gui.add_dropdown("drag", (self._nothing, *places))
-        self._target.on_update(self._serialized(self._on_target))
-        gui.add_button("reset").on_click(self._serialized(self._reset))
-        gui.add_button("export what was done").on_click(self._serialized(self._export))
+        self._no_selection = next((x for x in _NO_SELECTION_NAMES if x not in places), "")
+        self._target = gui.add_dropdown("drag", (self._no_selection, *places))
+        self._target.on_update(self._serialize_action(self._on_target))
+        gui.add_button("reset").on_click(self._serialize_action(self._reset))
+        gui.add_button("export what was done").on_click(self._serialize_action(self._export))
         self._sliders = self._joint_sliders(gui)
         self.refresh()
 
@@ -161,7 +163,7 @@ class Viewer:
                 now = float(self.posed_robot.state.joints[where.start])
                 low, high = min(low, now), max(high, now, low + 1e-3)
                 slider = gui.add_slider(joint.name, low, high, STEP_SIZE, now)
-                slider.on_update(self._serialized(self._on_slider))
+                slider.on_update(self._serialize_action(self._on_slider))
                 sliders.append((where.start, slider))
         return sliders
 
@@ -177,11 +179,11 @@ class Viewer:
 
     # what a hand does ----------------------------------------------------------------------------------------------
 
-    def _serialized(self, act: Callable[[Any], None]) -> Callable[[Any], None]:
+    def _serialize_action(self, act: Callable[[Any], None]) -> Callable[[Any], None]:
         """Serialize user actions, and show their errors in the panel."""
 
-        def acts(event: Any) -> None:
-            if self._quiet:
+        def run_action(event: Any) -> None:
+            if self._ignores_events:
                 return
             with self._lock:
                 try:
@@ -189,7 +191,7 @@ class Viewer:
                 except FallingCatError as error:
                     self.say(str(error))
 
-        return acts
+        return run_action
 
     def say(self, text: str) -> None:
         """Show a line above the controls.
@@ -207,15 +209,15 @@ class Viewer:
         self.posed_robot.bend(joints)
         self.refresh(sliders=False)
 
-    def _floating(self, _: Any) -> None:
-        self.posed_robot.floats = bool(self._free.value)
+    def _toggle_floating(self, _: Any) -> None:
+        self.posed_robot.floats = bool(self._floating_checkbox.value)
 
     def _on_target(self, _: Any) -> None:
-        self._handle.visible = self._target.value != self._nothing
+        self._handle.visible = self._target.value != self._no_selection
         self.refresh()
 
     def _on_handle(self, _: Any) -> None:
-        if self._target.value == self._nothing:
+        if self._target.value == self._no_selection:
             return
         self._runs.value = False
         goal = self._turn[:3, :3].T @ np.asarray(self._handle.position, dtype=float)
@@ -246,7 +248,7 @@ class Viewer:
             return self.posed_robot.page().write(path)
 
     def _tick(self) -> None:
-        while self._alive:
+        while self._is_running:
             begun = time.monotonic()
             if self._runs.value:
                 with self._lock:
@@ -271,7 +273,7 @@ class Viewer:
             handle: Move the handle too.
         """
         with self._lock, self.server.atomic():
-            self._quiet = True  # sliders that are moved here are no hand
+            self._ignores_events = True  # sliders that are moved here are no hand
             try:
                 for name, H in self.posed_robot.poses().items():
                     self._set_pose(self._links[name], self._turn @ H)
@@ -279,14 +281,14 @@ class Viewer:
                 if sliders:
                     for place, slider in self._sliders:
                         slider.value = float(np.clip(self.posed_robot.state.joints[place], slider.min, slider.max))
-                if handle and self._target.value != self._nothing:
+                if handle and self._target.value != self._no_selection:
                     self._handle.position = tuple(self._turn[:3, :3] @ self.posed_robot.where(self._target.value))
             finally:
-                self._quiet = False
+                self._ignores_events = False
 
     def _overlays(self) -> None:
         found, R = self.posed_robot.totals(), self._turn[:3, :3]
-        shown = {name: bool(box.value) for name, box in self._shows.items()}
+        shown = {name: bool(box.value) for name, box in self._checkboxes.items()}
         for name, thing in zip(shown, (self._center, self._axes, self._arrow), strict=True):
             thing.visible = shown[name]
         self._center.position = tuple(R @ found.center)

@@ -139,11 +139,11 @@ def _sphere(shape: Any, color: str, opacity: float) -> Shape:
 
 
 def _ellipsoid(shape: Any, color: str, opacity: float) -> Shape:
-    return _scaled(ball(), shape, shape.radii, color, opacity)
+    return _scale_triangles(ball(), shape, shape.radii, color, opacity)
 
 
 def _cylinder(shape: Any, color: str, opacity: float) -> Shape:
-    return _scaled(tube(), shape, [shape.radius, shape.radius, shape.length], color, opacity)
+    return _scale_triangles(tube(), shape, [shape.radius, shape.radius, shape.length], color, opacity)
 
 
 def _capsule(shape: Any, color: str, opacity: float) -> Shape:
@@ -166,7 +166,7 @@ _KINDS: dict[str, Callable[[Any, str, float], Shape]] = {
 }
 
 
-def _scaled(triangles: Triangles, shape: solid.Shape, scale: Any, color: str, opacity: float) -> Solid:
+def _scale_triangles(triangles: Triangles, shape: solid.Shape, scale: Any, color: str, opacity: float) -> Solid:
     return Solid(triangles, shape.placement @ np.diag([*scale, 1.0]), color, opacity)
 
 

@@ -66,18 +66,18 @@ def _map(chart: HeatMap, width: int, height: int) -> Iterator[str]:
     if unit:
         right, bottom = left + unit * (x[-1] - x[0]), top + unit * (y[-1] - y[0])
 
-    def at(points: Any) -> np.ndarray:
+    def to_pixels(points: Any) -> np.ndarray:
         p = np.atleast_2d(np.asarray(points, dtype=float))
         across = left + (p[:, 0] - x[0]) / (x[-1] - x[0]) * (right - left)
         return np.stack([across, bottom - (p[:, 1] - y[0]) / (y[-1] - y[0]) * (bottom - top)], axis=1)
 
     largest = float(np.abs(z).max()) or 1.0
     yield text(left, 20.0, chart.title, "start", INK, 'font-weight="600" font-size="13"')
-    yield from _colors(x, y, z / largest, at)
+    yield from _colors(x, y, z / largest, to_pixels)
     for line in zero_segments(x, y, z):
-        yield path(at(line), ZERO, 1.4, 'stroke-dasharray="4 3"')
-    yield from _curves(chart, at)
-    yield from _axes(chart, x, y, at, (left, right, top, bottom))
+        yield path(to_pixels(line), ZERO, 1.4, 'stroke-dasharray="4 3"')
+    yield from _curves(chart, to_pixels)
+    yield from _axes(chart, x, y, to_pixels, (left, right, top, bottom))
     yield from _bar(right + 16.0, top, bottom, largest, chart.unit)
     for k, row in enumerate(entries):
         for x_, name, stroke in row:

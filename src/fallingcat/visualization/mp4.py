@@ -30,7 +30,7 @@ def box(kind: str, *parts: bytes) -> bytes:
     return struct.pack(">I", 8 + len(content)) + kind.encode() + content
 
 
-def _full(kind: str, *parts: bytes, version: int = 0, flags: int = 0) -> bytes:
+def _full_box(kind: str, *parts: bytes, version: int = 0, flags: int = 0) -> bytes:
     return box(kind, struct.pack(">I", (version << 24) | flags), *parts)
 
 
@@ -49,19 +49,19 @@ def _moov(
     track = struct.pack(">5I", 0, 0, 1, 0, length) + bytes(16) + one + struct.pack(">2I", size[0] << 16, size[1] << 16)
     media = box(
         "mdia",
-        _full("mdhd", struct.pack(">4I2H", 0, 0, RATE, length, 0x55C4, 0)),
-        _full("hdlr", bytes(4), b"vide", bytes(12), b"video\0"),
+        _full_box("mdhd", struct.pack(">4I2H", 0, 0, RATE, length, 0x55C4, 0)),
+        _full_box("hdlr", bytes(4), b"vide", bytes(12), b"video\0"),
         box(
             "minf",
-            _full("vmhd", bytes(8), flags=1),
-            box("dinf", _full("dref", struct.pack(">I", 1), _full("url ", flags=1))),
+            _full_box("vmhd", bytes(8), flags=1),
+            box("dinf", _full_box("dref", struct.pack(">I", 1), _full_box("url ", flags=1))),
             _table(codec, description, chunks, size, ticks, start),
         ),
     )
     return box(
         "moov",
-        _full("mvhd", movie, struct.pack(">I", 2)),
-        box("trak", _full("tkhd", track, flags=3), media),
+        _full_box("mvhd", movie, struct.pack(">I", 2)),
+        box("trak", _full_box("tkhd", track, flags=3), media),
     )
 
 
@@ -78,12 +78,12 @@ def _table(
     sizes = struct.pack(f">{count}I", *(len(data) for _, data in chunks))
     return box(
         "stbl",
-        _full("stsd", struct.pack(">I", 1), _entry(codec, description, size)),
-        _full("stts", struct.pack(">3I", 1, count, ticks)),
-        _full("stss", struct.pack(f">{1 + len(keys)}I", len(keys), *keys)),
-        _full("stsc", struct.pack(">4I", 1, 1, count, 1)),
-        _full("stsz", struct.pack(">2I", 0, count), sizes),
-        _full("stco", struct.pack(">2I", 1, start)),
+        _full_box("stsd", struct.pack(">I", 1), _entry(codec, description, size)),
+        _full_box("stts", struct.pack(">3I", 1, count, ticks)),
+        _full_box("stss", struct.pack(f">{1 + len(keys)}I", len(keys), *keys)),
+        _full_box("stsc", struct.pack(">4I", 1, 1, count, 1)),
+        _full_box("stsz", struct.pack(">2I", 0, count), sizes),
+        _full_box("stco", struct.pack(">2I", 1, start)),
     )
 
 
@@ -94,4 +94,4 @@ def _entry(codec: str, description: bytes, size: tuple[int, int]) -> bytes:
     if codec.startswith("avc1"):
         return box("avc1", plain, box("avcC", description))
     profile, level, depth = (int(x) for x in codec.split(".")[1:4])
-    return box("vp09", plain, _full("vpcC", bytes([profile, level, (depth << 4) | 2, 1, 1, 1, 0, 0]), version=1))
+    return box("vp09", plain, _full_box("vpcC", bytes([profile, level, (depth << 4) | 2, 1, 1, 1, 0, 0]), version=1))

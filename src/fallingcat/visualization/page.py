@@ -19,7 +19,7 @@ from ..errors import ModelError, describe
 from ..escaping import page_json
 from ..io.diagnostics import check_path
 from ..io.files import write_text
-from ..records import short
+from ..records import short_text
 from .animation import Scene
 from .charts import Chart, HeatMap, Picture, Table, Text
 
@@ -94,7 +94,7 @@ class Page:
         return page
 
     def __repr__(self) -> str:
-        return f"<Page {short(self.title)}: {', '.join(type(block).__name__ for block in self.blocks[:8])}>"
+        return f"<Page {short_text(self.title)}: {', '.join(type(block).__name__ for block in self.blocks[:8])}>"
 
     def _repr_html_(self) -> str:
         """Page for notebooks, in a frame of its own, which cannot reach the notebook."""

@@ -78,12 +78,12 @@ def _surface(surface: Surface, width: int, height: int) -> Iterator[str]:
     yield from view.box(surface)
     mesh = _mesh(x, y, z)
     if surface.inside:
-        mesh += [points * (1.0, 1.0, 0.0) for points in mesh] + _walls(surface, x, y)
+        mesh += [points * (1.0, 1.0, 0.0) for points in mesh] + _wall_polygons(surface, x, y)
     yield '<g stroke="#ffffff" stroke-width="0.35" fill-opacity="0.93">'
     for points in sorted(mesh, key=lambda p: view.depth(p.mean(axis=0))):
         flat = surface.inside and not points[:, 2].any()
         fill = "#e6e9ee" if flat else color(float(points[:, 2].mean()) / largest)
-        corners_ = " ".join(f"{a:.1f},{b:.1f}" for a, b in view.at(points))
+        corners_ = " ".join(f"{a:.1f},{b:.1f}" for a, b in view.project(points))
         yield f'<polygon points="{corners_}" fill="{fill}"/>'
     yield "</g>"
     if surface.curve is not None:
@@ -102,7 +102,7 @@ def _mesh(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> list[np.ndarray]:
     return mesh
 
 
-def _walls(surface: Surface, x: np.ndarray, y: np.ndarray) -> list[np.ndarray]:
+def _wall_polygons(surface: Surface, x: np.ndarray, y: np.ndarray) -> list[np.ndarray]:
     """Upright pieces between the curve on the surface and zero."""
     curve = np.asarray(surface.curve, dtype=float)
     top = np.stack([*curve, _values_on_curve(x, y, np.asarray(surface.values, dtype=float), curve)], axis=1)[::4]
@@ -113,8 +113,8 @@ def _curve_on_surface(surface: Surface, view: _View, x: np.ndarray, y: np.ndarra
     """The curve on the surface, and its shadow on the plane of zero."""
     curve = np.asarray(surface.curve, dtype=float)
     on = np.stack([*curve, _values_on_curve(x, y, z, curve)], axis=1)
-    yield path(view.at(on * (1.0, 1.0, 0.0)), SOFT, 1.0, 'stroke-dasharray="3 3"')
-    yield path(view.at(on), "#1f4fd0", 2.2)
+    yield path(view.project(on * (1.0, 1.0, 0.0)), SOFT, 1.0, 'stroke-dasharray="3 3"')
+    yield path(view.project(on), "#1f4fd0", 2.2)
 
 
 def _inside_curve(x: np.ndarray, y: np.ndarray, curve: Any) -> np.ndarray:
@@ -155,7 +155,7 @@ class _View:
         center = 0.5 * (seen.min(axis=0) + seen.max(axis=0))
         self.middle = np.array([0.5 * width, 30.0 + 0.5 * room[1]]) - self.scale * center
 
-    def at(self, points: Matrix) -> np.ndarray:
+    def project(self, points: Matrix) -> np.ndarray:
         """Points on the paper."""
         p = (np.atleast_2d(points) - self.low) / self.size - 0.5
         return np.stack(
@@ -170,22 +170,22 @@ class _View:
         """The floor at the lowest value, the vertical axis, and their numbers."""
         a, b = self.low, self.low + self.size
         floor = [(a[0], a[1]), (b[0], a[1]), (b[0], b[1]), (a[0], b[1]), (a[0], a[1])]
-        yield path(self.at([(*p, a[2]) for p in floor]), EDGE, 1.0)
-        yield path(self.at([(a[0], a[1], a[2]), (a[0], a[1], b[2])]), EDGE, 1.0)
+        yield path(self.project([(*p, a[2]) for p in floor]), EDGE, 1.0)
+        yield path(self.project([(a[0], a[1], a[2]), (a[0], a[1], b[2])]), EDGE, 1.0)
         if self.ends[0] < 0.0 < self.ends[1]:
-            yield path(self.at([(*p, 0.0) for p in floor]), EDGE, 0.8, 'stroke-dasharray="2 3"')
+            yield path(self.project([(*p, 0.0) for p in floor]), EDGE, 0.8, 'stroke-dasharray="2 3"')
         for value in ticks(a[0], b[0], 4):
-            (u, v) = self.at((value, a[1], a[2]))[0]
+            (u, v) = self.project((value, a[1], a[2]))[0]
             yield text(u - 5.0, v + 15.0, f"{value:g}")
         for value in ticks(a[1], b[1], 4):
-            (u, v) = self.at((b[0], value, a[2]))[0]
+            (u, v) = self.project((b[0], value, a[2]))[0]
             yield text(u + 12.0, v + 13.0, f"{value:g}", "start")
         for value in ticks(a[2], b[2], 4):
-            (u, v) = self.at((a[0], a[1], value))[0]
+            (u, v) = self.project((a[0], a[1], value))[0]
             yield text(u - 7.0, v + 4.0, f"{value:g}", "end")
-        (u, v) = self.at((0.5 * (a[0] + b[0]), a[1], a[2]))[0]
+        (u, v) = self.project((0.5 * (a[0] + b[0]), a[1], a[2]))[0]
         yield text(u - 22.0, v + 36.0, surface.x_label)
-        (u, v) = self.at((b[0], 0.5 * (a[1] + b[1]), a[2]))[0]
+        (u, v) = self.project((b[0], 0.5 * (a[1] + b[1]), a[2]))[0]
         yield text(u + 30.0, v + 32.0, surface.y_label, "start")
-        (u, v) = self.at((a[0], a[1], b[2]))[0]
+        (u, v) = self.project((a[0], a[1], b[2]))[0]
         yield text(max(u - 40.0, 4.0), v - 14.0, surface.z_label, "start")

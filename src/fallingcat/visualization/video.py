@@ -67,12 +67,12 @@ def _write_video(
     page: Page, path: str | os.PathLike[str], suffix: str, asked: dict[str, Any], size: tuple[int, int]
 ) -> Path:
     with ThreadPoolExecutor(1) as thread:  # of its own: notebooks have a loop that playwright does not share
-        content = thread.submit(_encoded, page, suffix, asked, size).result()
+        content = thread.submit(_encode_page, page, suffix, asked, size).result()
     write_bytes(path, content)
     return Path(path)
 
 
-def _encoded(page: Page, suffix: str, asked: dict[str, Any], size: tuple[int, int]) -> bytes:
+def _encode_page(page: Page, suffix: str, asked: dict[str, Any], size: tuple[int, int]) -> bytes:
     try:
         from playwright.sync_api import Error, sync_playwright
     except ImportError:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import fallingcat as fc
-from fallingcat.cli.export_file import exported
+from fallingcat.cli.export_file import export_files
 from fallingcat.compiler import compilation
 from fallingcat.compiler.cpu import numpy_backend as plain
 from fallingcat.compiler.ir import trace as trace_module
@@ -133,7 +133,7 @@ def test_where_code_is_needed_it_is_refused(small, tmp_path):
         with pytest.raises(fc.ModelError, match=message):
             fc.compile(MODEL, fc.mass_matrix, target=target)
     with pytest.raises(fc.ModelError, match=message), pytest.warns(RuntimeWarning):
-        exported(MODEL, "mass_matrix", str(tmp_path / "out"), "llvm", "float64", [])
+        export_files(MODEL, "mass_matrix", str(tmp_path / "out"), "llvm", "float64", [])
 
 
 def test_without_llvm(small, monkeypatch):

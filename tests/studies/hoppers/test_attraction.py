@@ -18,10 +18,10 @@ from fallingcat.studies.hoppers.attraction import (
     classify_runs,
     gait_of,
     grid_of,
-    starts,
+    initial_states,
 )
 from fallingcat.studies.hoppers.basin import FALL_EVENT
-from fallingcat.studies.hoppers.hopper import robot, simulated, start
+from fallingcat.studies.hoppers.hopper import robot, simulate_hopper, start
 from fallingcat.studies.hoppers.measures import hop_period, step_length
 from fallingcat.studies.hoppers.slices import NAMES, categories, slices_svg
 
@@ -34,7 +34,7 @@ KNOWN = Gait(0.371994204, 0.087857252)
 
 def test_starts_are_what_they_say():
     values = GRID.values(np.array([0, 7, 35]))
-    many = starts(MODEL, values)
+    many = initial_states(MODEL, values)
     for i, (lean, height, joint, speed) in enumerate(values):
         state = fc.State(*(x[i] for x in many))
         assert virtual_leg(MODEL, state, "foot").angle == pytest.approx(lean, abs=1e-12)
@@ -47,10 +47,10 @@ def test_starts_are_what_they_say():
 
 
 def test_the_gait_is_that_of_the_study():
-    seen = Observed(simulated(MODEL, start(MODEL, P), P), P)
+    seen = Observed(simulate_hopper(MODEL, start(MODEL, P), P), P)
     found = gait_of(seen)
     assert found == pytest.approx(KNOWN, rel=1e-5)
-    early = Observed(simulated(MODEL, start(MODEL, P), P, 2.0), P)
+    early = Observed(simulate_hopper(MODEL, start(MODEL, P), P, 2.0), P)
     assert gait_of(early) is None
     numbers, curves = attraction(MODEL, early, P, lambda what, share: None)
     assert np.isnan(list(numbers.values())).all()
@@ -59,7 +59,7 @@ def test_the_gait_is_that_of_the_study():
 
 def single(state):
     """Judged by its hops, after the whole duration."""
-    run = simulated(MODEL, state, P, tolerance=1e-7, events=(FALL_EVENT,), largest=1.0)
+    run = simulate_hopper(MODEL, state, P, tolerance=1e-7, events=(FALL_EVENT,), largest=1.0)
     if run.status == f"stopped by the event {FALL_EVENT.name!r}":
         return FELL
     seen = Observed(run, P)
@@ -70,7 +70,7 @@ def single(state):
 def test_verdicts_are_those_of_single_runs():
     pairs = [(-30.0, -0.5), (0.0, 0.25), (40.0, 1.0), (20.0, 1.5)]
     values = np.array([[np.radians(lean), 0.1, np.radians(100.0), speed] for lean, speed in pairs])
-    many = starts(MODEL, values)
+    many = initial_states(MODEL, values)
     told = []
     found = classify_runs(MODEL, many, P, KNOWN, progress=told.append)
     alone = [single(fc.State(*(x[i] for x in many))) for i in range(len(values))]
@@ -83,10 +83,10 @@ def test_verdicts_are_those_of_single_runs():
 
 
 def test_what_is_not_decided_says_so(monkeypatch):
-    many = starts(MODEL, np.array([[0.0, 0.1, np.radians(100.0), 0.25]]))
+    many = initial_states(MODEL, np.array([[0.0, 0.1, np.radians(100.0), 0.25]]))
     short = P.model_copy(update={"duration": 1.0})
     assert classify_runs(MODEL, many, short, KNOWN).verdicts.tolist() == [UNDECIDED]
-    monkeypatch.setattr("fallingcat.studies.hoppers.batch_runs.BatchRuns.patience", 0)
+    monkeypatch.setattr("fallingcat.studies.hoppers.batch_runs.BatchRuns.rounds_per_check", 0)
     assert classify_runs(MODEL, many, short, KNOWN).verdicts.tolist() == [BROKE]
     with pytest.raises(fc.ModelError, match="r_des and E_des"):
         classify_runs(MODEL, many, P.model_copy(update={"E_des": "initial"}), KNOWN)

@@ -16,7 +16,7 @@ from fallingcat.studies.hoppers.search import (
     STAYED,
     THROWN_LIMITS,
     about_search,
-    draws,
+    draw_runs,
     pace,
     search,
 )
@@ -37,12 +37,13 @@ def found():
 
 def test_a_search_says_what_became_of_every_run(found):
     assert all(
-        low <= x.min() <= x.max() <= high for x, (low, high) in zip(found.drawn.values(), RANGES.values(), strict=True)
+        low <= x.min() <= x.max() <= high
+        for x, (low, high) in zip(found.parameters.values(), RANGES.values(), strict=True)
     )
     assert set(found.verdicts.tolist()) <= {FELL, STAYED}
     assert (np.isfinite(found.speed) == (found.verdicts == STAYED)).all()
-    assert (found.lasted[found.verdicts == STAYED] == 1.0).all()
-    assert (found.lasted[~found.chatters] > 0.0).all()
+    assert (found.durations[found.verdicts == STAYED] == 1.0).all()
+    assert (found.durations[~found.chatters] > 0.0).all()
     assert len(found.pace) <= min(1, int((found.forward & ~found.chatters).sum()))
     numbers = about_search(found)
     assert numbers["runs"] == 24.0
@@ -55,14 +56,14 @@ def test_runs_of_a_search_are_single_runs(found):
     """Each alone, with events and a tighter tolerance: it falls between the last two looks, or is where it was."""
     p = drawn(24)
     model = robot(p)
-    begun, each = draws(model, p)
-    some = [i for i in range(24) if not found.chatters[i] and found.lasted[i] < 0.6][:4]
+    begun, each = draw_runs(model, p)
+    some = [i for i in range(24) if not found.chatters[i] and found.durations[i] < 0.6][:4]
     some += np.flatnonzero((found.verdicts == STAYED) & ~found.chatters)[:2].tolist()
     assert {FELL, STAYED} == set(found.verdicts[some].tolist())
     for i in some:
         own, state = laws(model, start(model, p), each[i]), State(*(x[i] for x in begun))
         how = {"integrator": Rosenbrock(1e-8), "dt": 5e-3, "progress": False}
-        run = simulate(model, state, float(found.lasted[i]), own, floor(p), **how)
+        run = simulate(model, state, float(found.durations[i]), own, floor(p), **how)
         base = run.poses[:, 1, 3]
         if found.verdicts[i] == STAYED:
             middle = run.at(0.5).pose[0, 3]
@@ -87,7 +88,7 @@ def test_gaits_of_the_search_are_gaits_of_single_runs():
     """The two fastest gaits among those looked at again, from their own gains and starts, to a tighter tolerance."""
     p = drawn(10_000, duration=30.0)
     model = robot(p)
-    begun, each = draws(model, p)
+    begun, each = draw_runs(model, p)
     for i, speed in ((575, 0.7277), (1094, 0.6393)):
         own, state = laws(model, start(model, p), each[i]), State(*(x[i] for x in begun))
         run = simulate(model, state, 30.0, own, floor(p), integrator=Rosenbrock(1e-8), dt=5e-3, progress=False)

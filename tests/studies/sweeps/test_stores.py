@@ -104,7 +104,7 @@ def test_a_lock_that_is_held_is_waited_for_and_then_named(tmp_path, monkeypatch)
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
-        with locks.locked(store._lock, 0):
+        with locks.lock_part(store._lock, 0):
             os.write(writing, b"x")
             signal.pause()
     os.read(reading, 1)

@@ -112,7 +112,7 @@ def test_processes_give_the_same_bytes_as_one(tmp_path):
     assert one == two
     ks = np.sort(xr.open_zarr(tmp_path / "0").k.values)
     assert (np.floor((ks - 0.2) / 0.7 * 6) == np.arange(6)).all()
-    assert Sample({"x": (0.0, 4.0)}, 9, 1).at(5) != Sample({"x": (0.0, 4.0)}, 9, 2).at(5)
+    assert Sample({"x": (0.0, 4.0)}, 9, 1).parameters_of(5) != Sample({"x": (0.0, 4.0)}, 9, 2).parameters_of(5)
     with pytest.raises(FallingCatError, match="real numbers, not 'n'"):
         sweep(study(), grid | {"n": [1, 2]}, tmp_path / "n", sample=6)
 

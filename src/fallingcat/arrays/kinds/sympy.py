@@ -27,20 +27,22 @@ def __getattr__(name: str) -> Any:
     return getattr(sympy, FUNCTIONS[name].names["sympy"])
 
 
-class _Printed:
-    """Code, LaTeX and pretty printers show :meth:`known`, of a class that they know; ``str`` shows what it is."""
+class _PrintedAsSymPy:
+    """Code, LaTeX and pretty printers show :meth:`to_sympy`, of a class that they know; ``str`` shows what it is."""
 
-    known: ClassVar[Callable[[Any], Any]]
+    to_sympy: ClassVar[Callable[[Any], Any]]
 
-    def _printed(self, printer: Any, *_: Any, **__: Any) -> Any:
-        return printer._print(self.known())
+    def _print_as_sympy(self, printer: Any, *_: Any, **__: Any) -> Any:
+        return printer._print(self.to_sympy())
 
-    _latex = _pretty = _pythoncode = _numpycode = _mpmathcode = _jaxcode = _torchcode = _tensorflowcode = _printed
-    _ccode = _cxxcode = _fcode = _rust_code = _julia = _octave = _javascript = _printed
+    _latex = _pretty = _pythoncode = _numpycode = _mpmathcode = _jaxcode = _torchcode = _tensorflowcode = (
+        _print_as_sympy
+    )
+    _ccode = _cxxcode = _fcode = _rust_code = _julia = _octave = _javascript = _print_as_sympy
 
 
 # No BooleanFunction: the logic of SymPy would take a and b for propositions.
-class Less(_Printed, Application, Boolean):  # type: ignore[misc]
+class Less(_PrintedAsSymPy, Application, Boolean):  # type: ignore[misc]
     """``Less(a, b)``: decided only when both are constants; ``.rewrite(Relational)`` gives SymPy's ``a < b``.
 
     Example:
@@ -61,7 +63,7 @@ class Less(_Printed, Application, Boolean):  # type: ignore[misc]
         decided = cls.relation(a, b)
         return decided if decided in (sympy.true, sympy.false) else None
 
-    def known(self) -> Any:
+    def to_sympy(self) -> Any:
         """Relation of SymPy that printers know."""
         return self.relation(*self.args, evaluate=False)
 
@@ -75,7 +77,7 @@ class LessEqual(Less):
     relation = sympy.Le
 
 
-class Select(_Printed, sympy.Function):  # type: ignore[misc]
+class Select(_PrintedAsSymPy, sympy.Function):  # type: ignore[misc]
     """``Select(condition, a, b)``: ``a`` if the condition holds, else ``b``; ``.rewrite(Piecewise)`` gives SymPy's.
 
     The derivative is the derivative of the branch; jumps where the condition changes are not seen.
@@ -97,7 +99,7 @@ class Select(_Printed, sympy.Function):  # type: ignore[misc]
             return a
         return b if condition is sympy.false else None
 
-    def known(self) -> Any:
+    def to_sympy(self) -> Any:
         """Piecewise expression of SymPy that printers know."""
         condition, a, b = self.args
         return sympy.Piecewise((a, condition), (b, True), evaluate=False)

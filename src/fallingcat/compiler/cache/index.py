@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from ...model import Model
-from ...progress import telling
+from ...progress import report_progress
 from ..cpu import native
 from ..ir.inputs import Argument
 from ..ir.results import Constant, Leaf, Node, Result, fold
@@ -96,7 +96,7 @@ def compiled(text: str, lead: str | None = None, make: Callable[[str], bytes] | 
     key = digest(_environment(), "packed", text)
     code = cache.read(key)
     if code is None:
-        with telling("compiling"):
+        with report_progress("compiling"):
             code = (make or native.object_code)(text)
         cache.write(key, code)
     if lead is not None:

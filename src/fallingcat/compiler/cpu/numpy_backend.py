@@ -116,7 +116,7 @@ def _run_while_loop(loop: Traced, known: dict[Any, Any], dtype: Any) -> list[Any
     """The numbers with which each state has arrived."""
     body = loop.args[0]
     x, done = [known.get(row[0], row[0]) for row in rows_of(loop)], False
-    for _ in range(body.most):
+    for _ in range(body.max_steps):
         local = known | dict(zip(body.symbols, x, strict=True))
         _run(body.nodes, local, dtype)
         *new, arrived = [local.get(y, y) for y in body.outputs]

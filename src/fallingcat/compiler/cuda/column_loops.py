@@ -113,7 +113,7 @@ def stays(body: LoopBody) -> bool:
 
 def dense(body: LoopBody) -> bool:
     """True if all things of a loop share more than each has, and they come to a stage or more."""
-    return len(body.shared) >= len(body.symbols) and body.count * len(body.nodes) >= MAX_STAGE_INSTRUCTIONS
+    return len(body.shared_nodes) >= len(body.symbols) and body.count * len(body.nodes) >= MAX_STAGE_INSTRUCTIONS
 
 
 def split_into_stages(arguments: Sequence[np.ndarray], outputs: Sequence[Any], dtype: str) -> Stages:
@@ -222,7 +222,7 @@ class _TraceSplit:
     def _merged_loops(self) -> list[list[Traced]]:
         """A loop goes with one over as many things that shares all that it shares: that is read once."""
         groups: list[list[Traced]] = []
-        for loop in sorted(self._loops, key=lambda loop: -len(loop.args[0].shared)):
+        for loop in sorted(self._loops, key=lambda loop: -len(loop.args[0].shared_nodes)):
             group = next((group for group in groups if self._can_merge(loop, group[0])), None)
             if group:
                 group.append(loop)
@@ -271,10 +271,10 @@ class _TraceSplit:
         }
         lines, keeps = _with_exits(lines, exits, [*targets], [*dict.fromkeys([*starts, *targets])], len(local))
         inputs = {local[x]: Input(LAST_ROUND, k) for k, x in enumerate(body.symbols)}
-        inputs |= {local[x]: Input(len(self._sizes), self._places[self._number[x]]) for x in body.shared}
+        inputs |= {local[x]: Input(len(self._sizes), self._places[self._number[x]]) for x in body.shared_nodes}
         used = {x for line in lines for x in line.operands if isinstance(x, int)}
         inputs = {x: at for x, at in inputs.items() if x in used}
-        return Rounds(lines, inputs, keeps, starts, targets, body.most)
+        return Rounds(lines, inputs, keeps, starts, targets, body.max_steps)
 
     def _repeated(self, loops: list[Traced]) -> RepeatedInstructions:
         """Loops over the same things, as one."""
@@ -296,7 +296,9 @@ class _TraceSplit:
         )
         used = {x for line in lines for x in line.operands if isinstance(x, int)}
         rows = {x: row for x, row in rows.items() if x in used}
-        shared = {local[x]: self._places[self._number[x]] for body in bodies for x in body.shared if local[x] in used}
+        shared = {
+            local[x]: self._places[self._number[x]] for body in bodies for x in body.shared_nodes if local[x] in used
+        }
         orders = (lines, schedule(lines, {}, [*results]))
         return min(
             (RepeatedInstructions(x, bodies[0].count, rows, shared, results) for x in orders), key=lambda way: way.alive

@@ -160,11 +160,11 @@ class Layout:
         first = [self._value(row[0]) for row in rows_of(node)]
         starts = [self._shared(x, now) if isinstance(x, int) else float(x) for x in first]
         self.always.update(x for x in first if isinstance(x, int))
-        shared = {local[x]: self._shared(local[x], now) for x in body.shared}
+        shared = {local[x]: self._shared(local[x], now) for x in body.shared_nodes}
         old, new = self._areas.room(len(first), now), self._areas.room(len(outputs) * (1 + len(sooner)), now)
         self.places.update({x: Input(WORK, old + i) for i, part in parts.items() for x in part.values()})
         symbols = [local[x] for x in body.symbols]
-        steps.append(Repeat(body.most, lines, outputs, sooner, symbols, starts, shared, old, new))
+        steps.append(Repeat(body.max_steps, lines, outputs, sooner, symbols, starts, shared, old, new))
 
     def _add(self, node: Traced, parts: dict[int, dict[int, int]], phase: int) -> None:
         body: LoopBody = node.args[0]
@@ -180,7 +180,7 @@ class Layout:
         for symbol, row in zip(body.symbols, rows_of(node), strict=True):
             if local[symbol] in used:
                 rows[local[symbol]] = self._row(tuple(self._value(x) for x in row), copies, now)
-        shared = {local[x]: self._shared(local[x], now) for x in body.shared if local[x] in used}
+        shared = {local[x]: self._shared(local[x], now) for x in body.shared_nodes if local[x] in used}
         self.always.update(shared)
         segments = [(0, 0)]
         results: list[tuple[Input, int]] = []

@@ -47,7 +47,7 @@ class Moments(Body):
     @classmethod
     def of(cls, inertia: RigidInertia) -> Moments:
         """The body with these moments."""
-        return cls(inertia.mass, first_moment=inertia.moment, second_moment=inertia.second)
+        return cls(inertia.mass, first_moment=inertia.moment, second_moment=inertia.second_moment)
 
 
 def regroups(function: Callable[..., Any], options: Mapping[str, Any]) -> bool:
@@ -57,7 +57,7 @@ def regroups(function: Callable[..., Any], options: Mapping[str, Any]) -> bool:
 
 def regroup_moments(model: Model) -> Model:
     """The robot with all movable moments moved, tips first."""
-    own = [RigidInertia.of(link.body) for link in model.links]
+    own = [RigidInertia.from_body(link.body) for link in model.links]
     for i in reversed(range(len(model.joints))):
         joint = model.joints[i]
         kept, given = _split(joint, own[i + 1])
@@ -78,13 +78,13 @@ def _split(joint: Joint, body: RigidInertia) -> tuple[RigidInertia, RigidInertia
     zero = np.zeros((3, 3))
     along, axis = axes[:3], axes[3:]
     if not axis.any():  # a slider
-        return RigidInertia(body.mass, body.moment, zero), RigidInertia(0.0, np.zeros(3), body.second)
+        return RigidInertia(body.mass, body.moment, zero), RigidInertia(0.0, np.zeros(3), body.second_moment)
     if along.any() or np.count_nonzero(axis) != 1:  # on a slanted axis nothing becomes exactly zero
         return body, None
     # mass on the axis does not move as the joint turns: no force can tell it from mass of the parent
     on = np.outer(axis, axis) / (axis @ axis)
-    on_axis = RigidInertia(body.mass, on @ body.moment, on @ body.second @ on)
-    rest = RigidInertia(0.0, body.moment - on_axis.moment, body.second - on_axis.second)
+    on_axis = RigidInertia(body.mass, on @ body.moment, on @ body.second_moment @ on)
+    rest = RigidInertia(0.0, body.moment - on_axis.moment, body.second_moment - on_axis.second_moment)
     return rest, on_axis
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...arrays.differentiate import pushed, vector_jacobian_product
+from ...arrays.differentiate import jacobian_vector_product, vector_jacobian_product
 from ...arrays.graph import TooLong
 from ...arrays.loops import LoopBody
 from ..cache.index import Memory
@@ -96,7 +96,7 @@ class Foreign:
                 if forward:
                     along = [graph.inputs(f"{path} {i} ", self.sizes[i]) for i in active]
                     directions = dict(zip(given, (d for ds in along for d in ds), strict=True))
-                    return Expressions([*inputs, *along], pushed(outputs, directions))
+                    return Expressions([*inputs, *along], jacobian_vector_product(outputs, directions))
                 weights = graph.inputs(f"{path} ", len(outputs))
                 return Expressions([*inputs, weights], vector_jacobian_product(outputs, weights, given))
             except TooLong:

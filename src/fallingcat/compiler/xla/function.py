@@ -10,7 +10,7 @@ from typing import Any
 
 from ...arrays.loops import LoopBody
 from ...errors import ExtraMissingError, ModelError
-from ...records import short
+from ...records import short_text
 from ..cache.index import Memory
 from ..codegen.c_syntax import identifier
 from ..codegen.jax import interpret_program
@@ -86,7 +86,7 @@ class Function:
 
     def __repr__(self) -> str:
         arguments = ", ".join(map(str, self._face.arguments))
-        return f"<JAX function {self._recipe.function.__name__}({arguments}) of {short(self._recipe.model.name)}>"
+        return f"<JAX function {self._recipe.function.__name__}({arguments}) of {short_text(self._recipe.model.name)}>"
 
     def __call__(self, *arguments: Any, **by_name: Any) -> Any:
         """Results for JAX arrays, with any leading batch shape."""

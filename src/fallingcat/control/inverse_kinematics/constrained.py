@@ -31,7 +31,7 @@ class _Path(NamedTuple):
     state: State
     errors: tuple[np.ndarray, ...]
     steps: int
-    last: DifferentialIKResult
+    last_result: DifferentialIKResult
 
     def error(self, first: int) -> float:
         """Largest error of the first priority."""
@@ -47,19 +47,19 @@ def constrained_inverse_kinematics(
     first, tolerance, rng = len(levels[0]), float(rules.settings[0]), np.random.default_rng(rules.seed)
     best = _iterate(model, tasks, start, bounds, rules)
     for _ in range(min(rules.restarts, MAX_RESTARTS)):
-        if best.error(first) <= tolerance and keeps(model, best.state, limits):
+        if best.error(first) <= tolerance and satisfies_limits(model, best.state, limits):
             break
         state = model.random_state(rng)._replace(twist=np.zeros(model.m), rates=np.zeros(model.n))
         state = state if not model.m else state._replace(pose=start.pose)
-        way = _iterate(model, tasks, state, bounds, rules) if keeps(model, state, limits) else best
-        best = way if way.error(first) < best.error(first) and keeps(model, way.state, limits) else best
-    reached = best.error(first) <= tolerance and keeps(model, best.state, limits)
-    held = () if reached else tuple(best.last.active or ())
+        way = _iterate(model, tasks, state, bounds, rules) if satisfies_limits(model, state, limits) else best
+        best = way if way.error(first) < best.error(first) and satisfies_limits(model, way.state, limits) else best
+    reached = best.error(first) <= tolerance and satisfies_limits(model, best.state, limits)
+    held = () if reached else tuple(best.last_result.active or ())
     status = "converged" if reached else "limited" if held else "unfinished"
     return InverseKinematicsResult(best.state, reached, status, best.steps, best.error(first), best.errors, held)
 
 
-def keeps(model: Model, state: State, limits: Sequence[Limit]) -> bool:
+def satisfies_limits(model: Model, state: State, limits: Sequence[Limit]) -> bool:
     """True if a state satisfies these limits: zero velocity is allowed."""
     return all((limit.rows(model, state).h >= -LIMIT_TOLERANCE).all() for limit in limits)
 

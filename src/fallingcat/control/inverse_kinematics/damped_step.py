@@ -17,8 +17,8 @@ from ...dynamics.checks import check_dynamic
 from ...dynamics.sweeps import places_above
 from ...model import Model, State
 from ..limits.joint_limits import joint_bounds
-from ..tasks.demand import Demand, stacked
-from ..tasks.packing import count, fill_tasks, packed
+from ..tasks.demand import Demand, stack_parts
+from ..tasks.packing import count, fill_tasks, pack_tasks
 from ..tasks.task import Task
 
 Levels = tuple[tuple[Task, ...], ...]
@@ -59,12 +59,12 @@ class Plan(NamedTuple):
     """bounds of the flat coordinates"""
     ends: np.ndarray
     """ends of the rows of the tasks but the last"""
-    first: int
+    first_rows: int
     rows: int
     """rows of the first priority, and of all"""
     forms: tuple[Task, ...]
     """forms of all tasks"""
-    limited: bool
+    has_limits: bool
 
 
 def step(model: Model, x: Vector, numbers: Vector, settings: Vector, *, forms: Levels, limited: bool) -> Vector:
@@ -108,13 +108,13 @@ def step(model: Model, x: Vector, numbers: Vector, settings: Vector, *, forms: L
 
 def _rows(model: Model, demands: list[Demand]) -> tuple[Any, Any, Any, Any]:
     """Error, weighted Jacobian, weighted error and weights; the numbers of a step hold the roots of the weights."""
-    e, w = (stacked([getattr(d, name) for d in demands], (0,)) for name in ("error", "weight"))
-    return e, stacked([d.J for d in demands], (0, model.nv)) * w[:, None], e * w, w * w
+    e, w = (stack_parts([getattr(d, name) for d in demands], (0,)) for name in ("error", "weight"))
+    return e, stack_parts([d.J for d in demands], (0, model.nv)) * w[:, None], e * w, w * w
 
 
 def numbers_of(model: Model, tasks: Sequence[Task]) -> np.ndarray:
     """Arguments of :func:`step` for tasks: their numbers, with square roots of weights, which are costly in a step."""
-    numbers, end = packed(model, tasks), 0
+    numbers, end = pack_tasks(model, tasks), 0
     for task in tasks:
         end += task.packed(model).shape[-1]
         weights = numbers[..., end - task.size(model) : end]  # they come last
@@ -146,7 +146,7 @@ def _null_space_step(
 ) -> Any:
     """Step of lower priorities in the null space of the first, no longer than its linearization is valid."""
 
-    def found(held: list[Any]) -> Any:
+    def step_holding(held: list[Any]) -> Any:
         metric = _metric(model, state, held) if model.m else np.eye(model.nv)
         above, more = [_without_columns(A, held)], np.zeros(model.nv)
         for _, rows, r, _ in lower:
@@ -155,10 +155,10 @@ def _null_space_step(
             above.append(rows)
         return more
 
-    more = found(held)
+    more = step_holding(held)
     if limited:  # again without the joints that the first solution pushes against their limits
         also = _blocked_by_limit(model, state, more)
-        more = found([a if a is False else _logical_or(a, b) for a, b in zip(held, also, strict=True)])
+        more = step_holding([a if a is False else _logical_or(a, b) for a, b in zip(held, also, strict=True)])
     # at most MAX_LOWER_STEP: beyond, the null space of the first level is no longer that of the linearization
     return scale(LOWER_RELAXATION / maximum(1.0, _largest(more) * (LOWER_RELAXATION / MAX_LOWER_STEP)), more)
 

@@ -19,13 +19,13 @@ from ...dynamics.checks import check_dynamic, check_state
 from ...dynamics.sweeps import places_above
 from ...errors import ModelError, NumericsError, describe
 from ...model import Model, State
-from ...qp.hqp_reference import Limited, limited
+from ...qp.hqp_reference import LimitedResult, limited_least_squares
 from ...qp.least_squares import MIN_LEVEL_SIZE, RANK_TOLERANCE, Level, hierarchical
-from ...qp.warm_started_hqp import Sorted, Stack, solve_warm_started
+from ...qp.warm_started_hqp import Stack, WarmStartedResult, solve_warm_started
 from ...records import tabulated
 from ..limits.joint_limits import Limit, Rows, all_limits
-from ..tasks.demand import Demand, stacked
-from ..tasks.packing import count, fill_tasks, packed
+from ..tasks.demand import Demand, stack_parts
+from ..tasks.packing import count, fill_tasks, pack_tasks
 from ..tasks.task import Task
 
 TASK_TOLERANCE = 1e-9
@@ -116,7 +116,7 @@ def velocities(
     damping, before = damped_by(damping), _last_active_set(last)
     metric, W = metric_of(model, metric)
     forms = tuple(tuple(task.form for task in level) for level in levels)
-    numbers = packed(model, [task for level in levels for task in level])
+    numbers = pack_tasks(model, [task for level in levels for task in level])
     plan = _plan_of(model, forms, metric)
     stack, W = plan.ask(state, numbers, W)
     rows = _rows(model, state, limits)
@@ -133,17 +133,19 @@ class _Solution(NamedTuple):
     optimality: float = 0.0
 
 
-def prioritised(model: Model, state: State, numbers: Vector, damping: Scalar, *, forms: Levels, metric: str) -> Vector:
+def prioritised_velocity(
+    model: Model, state: State, numbers: Vector, damping: Scalar, *, forms: Levels, metric: str
+) -> Vector:
     """Velocity (nv) for tasks given by their forms and numbers, without limits, for every kind of number.
 
-    ``fc.compile(model, prioritised, inputs={"numbers": count, "damping": ()}, forms=..., metric="energy")`` is a whole
-    controller as straight-line code.
+    ``fc.compile(model, prioritised_velocity, inputs={"numbers": count, "damping": ()}, forms=..., metric="energy")`` is
+    a whole controller as straight-line code.
     """
     problem = _problem(model, state, numbers, forms)
     return hierarchical(problem, model.nv, damping, root_of(model, state, metric, None)).x
 
 
-def demanded(model: Model, state: State, numbers: Vector, *, forms: Levels, metric: str) -> Vector:
+def stack_demands(model: Model, state: State, numbers: Vector, *, forms: Levels, metric: str) -> Vector:
     """Flat array of ``J`` (rows x nv), desired velocities and weights of all levels; for "energy" also ``M``."""
     levels = _problem(model, state, numbers, forms)
     parts = [x.reshape(-1) for kind in zip(*levels, strict=True) for x in kind]
@@ -157,9 +159,9 @@ def _problem(model: Model, state: State, numbers: Vector, forms: Levels) -> list
 
 def _level(model: Model, demands: Sequence[Demand]) -> Level:
     return Level(
-        stacked([d.J for d in demands], (0, model.nv)),
-        stacked([d.velocity for d in demands], (0,)),
-        stacked([d.weight for d in demands], (0,)),
+        stack_parts([d.J for d in demands], (0, model.nv)),
+        stack_parts([d.velocity for d in demands], (0,)),
+        stack_parts([d.weight for d in demands], (0,)),
     )
 
 
@@ -185,7 +187,12 @@ class _Plan(NamedTuple):
 def _plan_of(model: Model, forms: Levels, metric: str) -> _Plan:
     flat = [form for level in forms for form in level]
     kernel = compile(
-        model, demanded, inputs={"numbers": count(model, flat)}, state=("pose", "joints"), forms=forms, metric=metric
+        model,
+        stack_demands,
+        inputs={"numbers": count(model, flat)},
+        state=("pose", "joints"),
+        forms=forms,
+        metric=metric,
     )
     ends = (0, *accumulate(form.rows(model) for form in flat))
     of_levels = tuple(ends[i] for i in (0, *accumulate(map(len, forms))))
@@ -229,7 +236,9 @@ def _reference_solution(stack: Stack, W: Any, rows: Rows | None, damping: float)
     if rows is None or _satisfies_limits(rows, v):
         return _Solution(v, stack.A @ v - stack.b, tuple(ranks), None if rows is None else {})
     root = np.eye(n) if root is None else root
-    found = limited([level._replace(A=level.A @ root) for level in problem], rows.G @ root, rows.h, n, damping)
+    found = limited_least_squares(
+        [level._replace(A=level.A @ root) for level in problem], rows.G @ root, rows.h, n, damping
+    )
     active, v = _active(rows, found), root @ found.x
     conflicts = tuple(active) if found.excess.any() else ()
     return _Solution(v, stack.A @ v - stack.b, tuple(ranks), active, conflicts, found.residual)
@@ -240,7 +249,7 @@ def _satisfies_limits(rows: Rows, v: np.ndarray) -> bool:
     return bool((rows.G @ v <= rows.h + 1e-12 * (1.0 + np.abs(rows.h))).all())
 
 
-def _active(rows: Rows, found: Sorted | Limited) -> dict[str, float]:
+def _active(rows: Rows, found: WarmStartedResult | LimitedResult) -> dict[str, float]:
     return {rows.names[i]: float(found.multipliers[i]) for i in np.flatnonzero(found.multipliers)}
 
 

@@ -37,7 +37,7 @@ def best_over_starts(model: Model, plan: Plan, best: np.ndarray, numbers: np.nda
     """
     found = _nearest(model, plan, best, numbers, rules)
     there = found[:, -1] == REACHED
-    if plan.first == plan.rows or not there.any():
+    if plan.first_rows == plan.rows or not there.any():
         return found
     resting = rules._replace(
         settings=np.array([*rules.settings[:2], LOWER_STEP_TOLERANCE, DAMPING_GROWTH, np.inf]),
@@ -57,7 +57,7 @@ def from_random_starts(
 
     One after the other, which for one or two is faster than all at once.
     """
-    for q in _starts(model, rules.seed)[:SERIAL_STARTS] if rules.restarts else ():
+    for q in _random_starts(model, rules.seed)[:SERIAL_STARTS] if rules.restarts else ():
         there = steps(q)
         if there[-1] == REACHED:
             return there
@@ -67,7 +67,7 @@ def from_random_starts(
 def _nearest(model: Model, plan: Plan, best: np.ndarray, numbers: np.ndarray, rules: Rules) -> np.ndarray:
     """Best of all starts for the first priority."""
     kernel = plan.kernel
-    todo, starts, used = np.flatnonzero(best[:, -1] != REACHED), _starts(model, rules.seed), 0
+    todo, starts, used = np.flatnonzero(best[:, -1] != REACHED), _random_starts(model, rules.seed), 0
     if not len(todo):
         return best
     least = _cost(model, plan, best[todo])
@@ -97,7 +97,7 @@ def _nearest(model: Model, plan: Plan, best: np.ndarray, numbers: np.ndarray, ru
 
 
 @lru_cache(maxsize=32)
-def _starts(model: Model, seed: int) -> np.ndarray:
+def _random_starts(model: Model, seed: int) -> np.ndarray:
     """Random flat coordinates: the same for every goal, so that none depends on the others of its batch.
 
     Joints are a little nearer to the middle between their limits, from where goals are reached more often.
@@ -120,7 +120,7 @@ def all_steps(kernel: Kernel, x: np.ndarray, numbers: np.ndarray, rules: Rules) 
 
 def _cost(model: Model, plan: Plan, found: np.ndarray) -> Any:
     """The largest error of the first priority."""
-    e = found[..., model.nq + STEP_MEMORY : model.nq + STEP_MEMORY + plan.first]
+    e = found[..., model.nq + STEP_MEMORY : model.nq + STEP_MEMORY + plan.first_rows]
     largest = np.abs(e).max(axis=-1, initial=0.0)
     # argmin would choose a start that ended as NaN
     return np.where(np.isnan(largest), np.inf, largest)

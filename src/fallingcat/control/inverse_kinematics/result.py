@@ -73,13 +73,13 @@ def one(
         status = _status(flag, limits, rules, _is_beyond(model, plan, numbers, rules))
     pose = np.asarray(model.base.element(found[: model.base.nq])) if model.m else np.eye(4)
     state = State(pose, found[model.base.nq : nq], np.zeros(model.m), np.zeros(model.n))
-    worst = max(map(abs, errors[: plan.first].tolist()))
+    worst = max(map(abs, errors[: plan.first_rows].tolist()))
     parts = tuple(np.split(errors, plan.ends)) if len(plan.ends) else (errors,)
     note = _base_motion_note(model, plan, start, pose[None]) if model.m else ""
     return InverseKinematicsResult(state, flag == REACHED, status, int(found[nq]), worst, parts, limits, note)
 
 
-def many(
+def batch_result(
     model: Model, plan: Plan, start: State, found: np.ndarray, numbers: np.ndarray, rules: Rules
 ) -> InverseKinematicsResult:
     """Result for many goals from the last outputs of :func:`.step`."""
@@ -95,7 +95,7 @@ def many(
         poses = np.array([model.base.element(row) for row in found[:, : model.base.nq]]).reshape(-1, 4, 4)
     state = State(poses, found[:, model.base.nq : nq], *(np.zeros((len(found), size)) for size in (model.m, model.n)))
     parts = tuple(np.split(errors, plan.ends, axis=1))
-    worst = np.abs(errors[:, : plan.first]).max(axis=1)
+    worst = np.abs(errors[:, : plan.first_rows]).max(axis=1)
     note = _base_motion_note(model, plan, start, poses) if model.m else ""
     return InverseKinematicsResult(state, converged, status, found[:, nq].astype(int), worst, parts, limits, note)
 
@@ -107,7 +107,7 @@ def _joints_at_limits(model: Model, found: np.ndarray) -> tuple[str, ...]:
 
 
 def _is_beyond(model: Model, plan: Plan, numbers: np.ndarray, rules: Rules) -> bool:
-    return is_beyond(model, plan.forms, numbers, float(rules.settings[0]), plan.limited)
+    return is_beyond(model, plan.forms, numbers, float(rules.settings[0]), plan.has_limits)
 
 
 def _status(flag: float, stopped: tuple[str, ...], rules: Rules, beyond: bool) -> str:

@@ -22,7 +22,7 @@ from ..tasks.task import Task
 from .constrained import constrained_inverse_kinematics
 from .damped_step import DAMPING_FACTOR, DAMPING_GROWTH, REACHED, STEP_MEMORY, Plan, numbers_of, plan_of
 from .restarts import all_steps, best_over_starts, from_random_starts
-from .result import InverseKinematicsResult, Rules, many, one
+from .result import InverseKinematicsResult, Rules, batch_result, one
 
 MAX_ERROR_RATIO = 0.7
 """Squared error, relative to its average over the last steps, above which a start is left for another: of those that do
@@ -82,7 +82,7 @@ def inverse_kinematics(
         found = _solved_by_cached(model, tasks, start, options | {"restarts": restarts, "seed": seed})
         if found is not None:
             return found
-    levels, start = _checked(model, tasks, start)
+    levels, start = _check_goals(model, tasks, start)
     rules = _rules(tolerance, iterations, restarts, seed)
     numbers = numbers_of(model, [task for level in levels for task in level])
     if numbers.ndim > 2:
@@ -103,7 +103,7 @@ def inverse_kinematics(
     x = np.zeros((len(numbers), model.nq + STEP_MEMORY))
     x[..., : model.nq] = _coordinates(model, plan, start)
     first = all_steps(plan.kernel, x[:, None], numbers[:, None], rules)[:, 0]
-    return many(model, plan, start, best_over_starts(model, plan, first, numbers, rules), numbers, rules)
+    return batch_result(model, plan, start, best_over_starts(model, plan, first, numbers, rules), numbers, rules)
 
 
 @of_robot
@@ -143,7 +143,7 @@ class InverseKinematics:
         seed: int = 0,
     ) -> None:
         """See the class."""
-        levels, _ = _checked(model, tasks, None)
+        levels, _ = _check_goals(model, tasks, None)
         aims = [task for level in levels for task in level]
         self.model, self.tasks = model, tuple(aims)
         options: dict[str, Any] = {"tolerance": tolerance, "iterations": iterations, "restarts": restarts, "seed": seed}
@@ -155,7 +155,7 @@ class InverseKinematics:
             raise ModelError("tasks of an InverseKinematics must have one goal each; give goals to its calls")
         self._places = _goal_places(model, aims)
         self._shapes = ((4, 4), (model.nq - model.base.nq,), (model.m,), (model.n,))
-        self._go, self._out = self.kernel.repeater(
+        self._iterate, self._outputs = self.kernel.repeater(
             self._x, self._numbers, self._rules.settings, most=self._rules.iterations
         )
 
@@ -204,7 +204,7 @@ class InverseKinematics:
             State at rest, with status and errors.
         """
         numbers = self.numbers(*goals)
-        if not self._fits(start):
+        if not self._accepts(start):
             check_fields(self.model, start)
         return _solve_goal(self.model, self._plan, start, numbers, self._rules, self._iterated_from)
 
@@ -222,7 +222,7 @@ class InverseKinematics:
             self._numbers[place] = task.aim.reshape(-1)
         return _solve_goal(self.model, self._plan, start, self._numbers, self._rules, self._iterated_from)
 
-    def _fits(self, start: Any) -> bool:
+    def _accepts(self, start: Any) -> bool:
         """True for a numeric state of the right shapes; a quick test."""
         if type(start) is not State:
             return False
@@ -239,8 +239,8 @@ class InverseKinematics:
     def _iterated_from(self, q: np.ndarray) -> np.ndarray:
         """Last outputs of the steps from flat coordinates."""
         self._x[:-STEP_MEMORY], self._x[-STEP_MEMORY:] = q, 0.0
-        self._go()
-        return self._out.copy()
+        self._iterate()
+        return self._outputs.copy()
 
 
 def _solved_by_cached(
@@ -290,7 +290,7 @@ def _solve_goal(
     found = steps(_coordinates(model, plan, start))
     if found[-1] != REACHED:
         found = from_random_starts(model, found, steps, rules)
-    if found[-1] != REACHED or plan.first < plan.rows:
+    if found[-1] != REACHED or plan.first_rows < plan.rows:
         found = best_over_starts(model, plan, found[None], numbers[None], rules)[0]
     return one(model, plan, start, found, numbers, rules)
 
@@ -317,7 +317,7 @@ def _goal_places(model: Model, tasks: Sequence[Task]) -> list[slice]:
 # checks of arguments --------------------------------------------------------------------------
 
 
-def _checked(model: Model, tasks: Any, start: Any) -> tuple[list[list[Task]], State]:
+def _check_goals(model: Model, tasks: Any, start: Any) -> tuple[list[list[Task]], State]:
     """The tasks by priority, each with a goal, and where to start."""
     check_model(model)
     start = model.neutral() if start is None else start

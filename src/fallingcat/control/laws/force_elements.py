@@ -35,7 +35,7 @@ class ForceElements(Law):
         """Generalized forces of the elements."""
         motion = TreeMotion(model, state)
         elements = [element for element in model.force_elements if element.port == self.name]
-        return motion.generalized([one for element in elements for one in element.wrenches(motion)])
+        return motion.generalized_forces([one for element in elements for one in element.wrenches(motion)])
 
     def check(self, model: Model) -> None:
         """Check that the robot has such elements."""

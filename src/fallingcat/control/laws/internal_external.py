@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._deprecated import former_arguments
-from ...arrays import concatenate, cross, solve, sqrt, takes
+from ...arrays import argument_sizes, concatenate, cross, solve, sqrt
 from ...arrays.types import Scalar, Vector_n, Vector_nv, Wrench
 from ...dynamics import center_of_mass, center_of_mass_jacobian, mass_matrix
 from ...dynamics.checks import vector
@@ -44,7 +44,7 @@ class Response(NamedTuple):
     """``n``: accelerations of the joints, of which every internal velocity is made"""
 
 
-@takes(forces="nv")
+@argument_sizes(forces="nv")
 def response(model: Model, state: State, forces: Vector_nv) -> Response:
     """Accelerations that generalized forces add: ``[1, A] M^-1 F`` and the joints' part of ``M^-1 F``.
 

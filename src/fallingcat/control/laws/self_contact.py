@@ -12,7 +12,7 @@ import numpy as np
 from ...arrays import clip, concatenate, cross, is_numeric, less, maximum, scale, skew, sqrt, where
 from ...arrays.types import Scalar, Vector_nv, Wrench
 from ...dynamics import mass_matrix
-from ...dynamics.sweeps import Places, inward, nodes, outward
+from ...dynamics.sweeps import Places, accumulate_inward, nodes, propagate_outward
 from ...errors import ModelError, describe
 from ...geometry.collision_pairs import Couple, for_all, meetings, pushing_pairs
 from ...geometry.distances import check_pairs
@@ -101,16 +101,16 @@ class SelfContact(Law):
         """Joint forces of all pairs; the wrench on the base is zero."""
         at, pairs = _Links.at(model, state), self._pairs(model)
         given = [
-            (*a.at(at.poses), at.twists[a.link], *b.at(at.poses), at.twists[b.link], k, d)
+            (*a.place_solid(at.poses), at.twists[a.link], *b.place_solid(at.poses), at.twists[b.link], k, d)
             for (a, b), k, d in zip(pairs, *self.impedances(model), strict=True)
         ]
         wrenches: list[Any] = [np.zeros(6) for _ in model.links]
         for (a, b), wrench in zip(pairs, for_all(pairs, _pair_wrench, given), strict=True):
             wrenches[a.link] = wrenches[a.link] - wrench
             wrenches[b.link] = wrenches[b.link] + wrench
-        carried = inward(at.tree, wrenches, lambda node, wrench: wrench)
+        carried = accumulate_inward(at.tree, wrenches, lambda node, wrench: wrench)
         on_joints = [X.T @ W for X, W in zip(at.axes, carried[1:], strict=True)]
-        return Places.of(model).vector([np.zeros(model.m), *on_joints])  # on the base they add up to nothing
+        return Places.from_model(model).vector([np.zeros(model.m), *on_joints])  # on the base they add up to nothing
 
     def energy(self, model: Model, state: State) -> Scalar:
         """Energy of the contact springs, the sum of ``k y^2 / 2``.
@@ -168,9 +168,9 @@ class _Links(NamedTuple):
     @classmethod
     def at(cls, model: Model, state: State) -> _Links:
         tree = nodes(model, state)
-        poses = outward(tree, np.eye(4), lambda node, H: H @ node.H)
+        poses = propagate_outward(tree, np.eye(4), lambda node, H: H @ node.H)
         axes = [SE3().Ad(poses[node.link]) @ node.S for node in tree]
-        twists = outward(tree, np.zeros(6), lambda node, nu: nu + axes[node.link - 1] @ node.rates)
+        twists = propagate_outward(tree, np.zeros(6), lambda node, nu: nu + axes[node.link - 1] @ node.rates)
         return cls(tree, poses, axes, twists)
 
 
@@ -206,13 +206,13 @@ def pair_inertias(model: Model, pairs: tuple[tuple[str, str], ...] | None) -> tu
 
 
 def _inertias(model: Model, state: State, pairs: Sequence[Couple]) -> list[float]:
-    at, places = _Links.at(model, state), Places.of(model)
+    at, places = _Links.at(model, state), Places.from_model(model)
     columns = np.cumsum([model.m, *(X.shape[1] for X in at.axes)])
-    own = [X @ places.spread[i:j] for X, i, j in zip(at.axes, columns, columns[1:], strict=False)]
-    motions = outward(at.tree, np.zeros((6, model.nv)), lambda node, J: J + own[node.link - 1])
+    own = [X @ places.rate_selection[i:j] for X, i, j in zip(at.axes, columns, columns[1:], strict=False)]
+    motions = propagate_outward(at.tree, np.zeros((6, model.nv)), lambda node, J: J + own[node.link - 1])
     gives, found = np.linalg.inv(np.asarray(mass_matrix(model, state), dtype=float)), []
     for (a, b), met in zip(pairs, meetings(pairs, at.poses), strict=True):
-        first, second = (_point_jacobian(motions[side.link], side.at(at.poses)[0][:3, 3]) for side in (a, b))
+        first, second = (_point_jacobian(motions[side.link], side.place_solid(at.poses)[0][:3, 3]) for side in (a, b))
         along = met.normal @ (_point_jacobian(motions[b.link], met.point) - _point_jacobian(motions[a.link], met.point))
         free = np.linalg.eigvalsh((second - first) @ gives @ (second - first).T).max()
         found.append(1.0 / max(float(along @ gives @ along), float(free), 1.0 / MAX_PAIR_INERTIA))

@@ -18,8 +18,8 @@ from ...model import Model, State
 from ...qp.least_squares import MIN_LEVEL_SIZE, Level, hierarchical, norm, orthonormal
 from ...records import concise
 from ..tasks import Task
-from ..tasks.demand import stacked
-from ..tasks.packing import fill_tasks, packed
+from ..tasks.demand import stack_parts
+from ..tasks.packing import fill_tasks, pack_tasks
 from .support_dynamics import Contact, as_tasks, constrained_motion
 from .task_space import Aim, check_aim, check_tasks, task_at
 from .torque_law import TorqueLaw, as_damping, drives, names_of
@@ -128,7 +128,7 @@ class PrioritizedControl(TorqueLaw):
             Goal, feed-forward velocity and acceleration, gain and weight of each task in turn, flat (k).
         """
         self.check(model)
-        return packed(model, [task for level in self.constant_tasks for task in level])
+        return pack_tasks(model, [task for level in self.constant_tasks for task in level])
 
     @property
     def constant_tasks(self) -> tuple[tuple[Task, ...], ...]:
@@ -176,7 +176,7 @@ def prioritised_drives(
     for level in tasks:
         asked = [spread.asked(model, state, task, R, G, z) for task in level]
         JR, A, b, weight = (
-            stacked([part[i] for part in asked], shape)
+            stack_parts([part[i] for part in asked], shape)
             for i, shape in enumerate(((0, model.nv), (0, len(S)), (0,), (0,)))
         )
         levels.append(Level(A, b, weight))

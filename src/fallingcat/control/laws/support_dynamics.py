@@ -17,7 +17,7 @@ from ...model import Model, State
 from ...qp.least_squares import RANK_TOLERANCE
 from ...records import concise
 from ..tasks import PositionTask, Task
-from ..tasks.demand import stacked
+from ..tasks.demand import stack_parts
 from .torque_law import drives
 
 Contact = str | Task
@@ -165,5 +165,5 @@ def as_tasks(contacts: Any) -> list[Task]:
 def constrained_motion(model: Model, state: State, contacts: Any) -> tuple[Matrix, Vector, Vector]:
     """``J_c``, ``dJ_c/dt v`` and the desired ``J_c a + dJ_c/dt v`` of all contacts."""
     demands = [task.demand(model, state) for task in as_tasks(contacts)]
-    J = stacked([d.J for d in demands], (0, model.nv))
-    return J, *(stacked([getattr(d, part) for d in demands], (0,)) for part in ("bias", "acceleration"))
+    J = stack_parts([d.J for d in demands], (0, model.nv))
+    return J, *(stack_parts([getattr(d, part) for d in demands], (0,)) for part in ("bias", "acceleration"))

@@ -12,7 +12,7 @@ from ...dynamics import gravity_forces
 from ...model import Model, State
 from ...qp.least_squares import Level, hierarchical
 from ...records import concise
-from ..tasks.demand import stacked
+from ..tasks.demand import stack_parts
 from ..tasks.goals import as_numbers
 from .support_dynamics import Contact, as_tasks, constrained_motion
 from .task_space import Aim, check_aim, check_tasks, task_at
@@ -87,12 +87,12 @@ class VirtualModel(TorqueLaw):
             Generalized forces (nv).
         """
         demands = [task_at(aim, t).replaced(gain=0.0).demand(model, state) for aim in self.tasks]
-        J = stacked([d.J for d in demands], (0, model.nv))
+        J = stack_parts([d.J for d in demands], (0, model.nv))
         k, d, f = (
             per_row(0.0 if x is None else x, len(J), f"{what} of {self.name!r}")
             for what, x in (("stiffness", self.stiffness), ("damping", self.damping), ("force", self.force))
         )
-        error, velocity = (stacked([getattr(d, part) for d in demands], (0,)) for part in ("error", "velocity"))
+        error, velocity = (stack_parts([getattr(d, part) for d in demands], (0,)) for part in ("error", "velocity"))
         return J.T @ (k * error + d * (velocity - J @ state.velocity) + f)
 
     def commanded_torques(self, model: Model, t: Scalar, state: State) -> Vector_n:

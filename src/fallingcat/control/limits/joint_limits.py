@@ -180,11 +180,11 @@ class SpeedLimit(Limit):
 
 
 class _Sides(NamedTuple):
-    """``rate <= up`` and ``-rate <= down``, without those that are infinite."""
+    """``rate <= upper`` and ``-rate <= lower``, without those that are infinite."""
 
     G: np.ndarray
-    up: np.ndarray
-    down: np.ndarray
+    upper: np.ndarray
+    lower: np.ndarray
     """indices of the finite bounds"""
     names: tuple[str, ...]
 
@@ -201,4 +201,4 @@ def _sides(model: Model, what: str) -> _Sides:
 
 def _both_sides(model: Model, up: Any, down: Any, what: str) -> Rows:
     sides = _sides(model, what)
-    return Rows(sides.G, concatenate([up[sides.up], down[sides.down]]), sides.names)
+    return Rows(sides.G, concatenate([up[sides.upper], down[sides.lower]]), sides.names)

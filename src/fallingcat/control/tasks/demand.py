@@ -67,6 +67,6 @@ def mask_rows(demand: D, mask: tuple[bool, ...] | None) -> D:
     return demand if mask is None else type(demand)(*(x[np.flatnonzero(mask)] for x in demand))
 
 
-def stacked(parts: Sequence[Any], empty: tuple[int, ...]) -> Any:
+def stack_parts(parts: Sequence[Any], empty: tuple[int, ...]) -> Any:
     """Parts under each other; none at all gives zeros of the shape ``empty``."""
     return concatenate(list(parts)) if parts else np.zeros(empty)

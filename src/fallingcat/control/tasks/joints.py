@@ -13,7 +13,7 @@ from ...arrays.types import Vector
 from ...errors import ModelError, describe
 from ...model import Model, State
 from ...records import concise
-from .demand import Motion, stacked
+from .demand import Motion, stack_parts
 from .task import Task
 
 
@@ -44,7 +44,7 @@ class JointsTask(Task):
                 raise ModelError("joints of a JointsTask must be None where its goal is a mapping")
             object.__setattr__(self, "joints", tuple(self.goal))
             parts = [x if np.ndim(x) else np.reshape(x, 1) for x in map(_as_list, self.goal.values())]
-            object.__setattr__(self, "goal", stacked(parts, (0,)))
+            object.__setattr__(self, "goal", stack_parts(parts, (0,)))
         if self.joints is not None:
             object.__setattr__(self, "joints", _names(self.joints))
         super().__post_init__()
@@ -64,7 +64,7 @@ class JointsTask(Task):
 
     def value(self, model: Model, state: State) -> Vector:
         """Coordinates of its joints."""
-        return stacked([state.joints[model.q_slices[i]] for i in self._rate_indices(model)], (0,))
+        return stack_parts([state.joints[model.q_slices[i]] for i in self._rate_indices(model)], (0,))
 
     def motion(self, model: Model, state: State) -> Motion:
         """Group errors ``log(g^-1 g*)`` and unit rows; the bias is zero."""

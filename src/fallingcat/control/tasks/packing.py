@@ -11,7 +11,7 @@ from ...model import Model
 from .task import Task
 
 
-def packed(model: Model, tasks: Sequence[Task]) -> FloatArray:
+def pack_tasks(model: Model, tasks: Sequence[Task]) -> FloatArray:
     """Numbers of several tasks in one array, ``(..., count)``."""
     parts = [task.packed(model) for task in tasks]
     if len(parts) == 1:
@@ -23,7 +23,7 @@ def packed(model: Model, tasks: Sequence[Task]) -> FloatArray:
 
 
 def fill_tasks(model: Model, forms: Sequence[Task], numbers: Vector) -> list[Task]:
-    """Tasks of these forms with numbers of :func:`packed`."""
+    """Tasks of these forms with numbers of :func:`pack_tasks`."""
     tasks, start = [], 0
     for form in forms:
         end = start + count(model, (form,))
@@ -33,7 +33,7 @@ def fill_tasks(model: Model, forms: Sequence[Task], numbers: Vector) -> list[Tas
 
 
 def count(model: Model, forms: Sequence[Task]) -> int:
-    """Number of entries of :func:`packed`."""
+    """Number of entries of :func:`pack_tasks`."""
     return sum(int(np.prod(shape, dtype=int)) for form in forms for shape in form.number_shapes(model).values())
 
 

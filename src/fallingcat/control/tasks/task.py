@@ -23,7 +23,7 @@ from ...model import Frame, Model, State
 from .demand import Demand, ForceDemand, Motion, mask_rows
 from .goals import MAX_NUMBER, as_mask, as_numbers, is_moderate
 
-_PACKED = "_packed"
+_PACKED_ATTRIBUTE = "_packed"
 """Attribute with the packed numbers of a task and their robot; a task never changes."""
 
 
@@ -241,7 +241,7 @@ class Task(ABC):
         self.check(model)
         error, J, bias = self.motion(model, state)
         size = self.size(model)
-        v, a, gain, weight = (_all(x, size) for x in (self.velocity, self.acceleration, self.gain, self.weight))
+        v, a, gain, weight = (_one_per_row(x, size) for x in (self.velocity, self.acceleration, self.gain, self.weight))
         rate = J @ state.velocity
         wanted = a + 2.0 * self.ratio * gain * (v - rate) + gain * gain * error
         return mask_rows(Demand(error, J, bias, v + gain * error, wanted, weight), self.mask)
@@ -293,9 +293,9 @@ class Task(ABC):
         Returns:
             Numbers (count), or (goals x count) where there are many goals.
         """
-        known = vars(self).get(_PACKED)
+        known = vars(self).get(_PACKED_ATTRIBUTE)
         if known is None or known[0] is not model:
-            known = vars(self)[_PACKED] = (model, constant(self._in_a_row(model)))
+            known = vars(self)[_PACKED_ATTRIBUTE] = (model, constant(self._in_a_row(model)))
         return known[1]
 
     def is_packed_for(self, model: Model) -> bool:
@@ -307,7 +307,7 @@ class Task(ABC):
         Returns:
             True where the task was checked before.
         """
-        known = vars(self).get(_PACKED)
+        known = vars(self).get(_PACKED_ATTRIBUTE)
         return known is not None and known[0] is model and known[1].ndim == 1
 
     def _in_a_row(self, model: Model) -> np.ndarray:
@@ -327,7 +327,7 @@ class Task(ABC):
 
     def __getstate__(self) -> dict[str, Any]:
         """Fields without caches."""
-        return {name: x for name, x in vars(self).items() if name not in (_PACKED, "form")}
+        return {name: x for name, x in vars(self).items() if name not in (_PACKED_ATTRIBUTE, "form")}
 
     def filled(self, model: Model, numbers: Vector) -> Self:
         """Task of this form with :meth:`packed` numbers.
@@ -392,6 +392,6 @@ def _described_fields(kind: type[Task]) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind) if field.name not in kind.numbers)
 
 
-def _all(x: Any, size: int) -> Any:
+def _one_per_row(x: Any, size: int) -> Any:
     """One number for each row."""
     return np.zeros(size) if x is None else x + np.zeros(size) if shape_of(x) == () else x

@@ -10,7 +10,7 @@ from ...model import Model, State
 from ...qp.least_squares import Level, hierarchical
 from ...records import concise
 from ..inverse_kinematics.differential import checked_levels, damped_by, metric_of, root_of
-from ..tasks.demand import stacked
+from ..tasks.demand import stack_parts
 from ..tasks.task import Task
 
 
@@ -73,9 +73,9 @@ def accelerations(
     demands = [[task.demand(model, state) for task in level] for level in levels]
     problem = [
         Level(
-            stacked([d.J for d in level], (0, model.nv)),
-            stacked([d.acceleration - d.bias for d in level], (0,)),
-            stacked([d.weight for d in level], (0,)),
+            stack_parts([d.J for d in level], (0, model.nv)),
+            stack_parts([d.acceleration - d.bias for d in level], (0,)),
+            stack_parts([d.weight for d in level], (0,)),
         )
         for level in demands
     ]

@@ -15,7 +15,7 @@ from ...model import Model, State
 from ...records import concise
 from ..inverse_kinematics.differential import Levels, checked_levels
 from ..limits.joint_limits import Limit, all_limits
-from ..tasks.packing import packed
+from ..tasks.packing import pack_tasks
 from ..tasks.task import Task
 from .loop import WholeBodyLoop, WholeBodyResult, result_with_status
 from .plan import plan_of
@@ -71,7 +71,7 @@ def torques(
     levels = checked_levels(model, state, tasks)
     setup = _setup(model, levels, contacts, friction, limits, settle, normal, horizon)
     solver = Solver(model, plan_of(model, setup))
-    numbers = packed(model, [task for level in levels for task in level])
+    numbers = pack_tasks(model, [task for level in levels for task in level])
     return result_with_status(model, levels, solver, solver.solve(*model.flatten(state), numbers))
 
 
@@ -128,7 +128,7 @@ class WholeBody:
 
     def __post_init__(self) -> None:
         """Check all fields."""
-        self._checked()
+        self._check_arguments()
 
     def compile(self) -> WholeBodyLoop:
         """Compile the control loop for this robot and these kinds of tasks.
@@ -136,10 +136,10 @@ class WholeBody:
         Returns:
             Loop with machine code and a memory of its own.
         """
-        levels, setup, late = self._checked()
+        levels, setup, late = self._check_arguments()
         return WholeBodyLoop(self.model, levels, Solver(self.model, plan_of(self.model, setup), self.rounds), late)
 
-    def _checked(self) -> tuple[Levels, Setup, float | None]:
+    def _check_arguments(self) -> tuple[Levels, Setup, float | None]:
         check_model(self.model)
         levels = checked_levels(self.model, self.model.neutral(), self.tasks)
         asked = (self.contacts, self.friction, self.limits, self.settle, self.normal, self.horizon)

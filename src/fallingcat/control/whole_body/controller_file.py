@@ -79,19 +79,19 @@ def read_controller(path: str | os.PathLike[str]) -> PrioritizedControl:
     tables = parsed(decoded(read_bytes(reader), reader), reader)
     known = ("contacts", "damping", "task")
     for key in tables:
-        _located(reader, Place(), lambda key=key: index("key", key, known))
+        _call_with_place(reader, Place(), lambda key=key: index("key", key, known))
     tasks = tables.get("task", [])
     if not isinstance(tasks, list) or not all(isinstance(table, dict) for table in tasks) or not tasks:
         reader.fail(None, "a controller must have at least one [[task]] table")
     levels: dict[int, list[Task]] = {}
     for i, table in enumerate(tasks):
         place = Place(None, f"[[task]] number {i + 1}")
-        priority, task = _located(reader, place, lambda table=table: _task(dict(table)))
+        priority, task = _call_with_place(reader, place, lambda table=table: _task(dict(table)))
         levels.setdefault(priority, []).append(task)
     ordered = [levels[priority] for priority in sorted(levels)]
     damping = tables.get("damping", 0.0)
     damping = float(damping) if isinstance(damping, int) and not isinstance(damping, bool) else damping
-    law: PrioritizedControl = _located(
+    law: PrioritizedControl = _call_with_place(
         reader, Place(), lambda: PrioritizedControl(ordered, tables.get("contacts", ()), damping)
     )
     return law
@@ -110,7 +110,7 @@ def _task(table: dict[str, Any]) -> tuple[int, Task]:
     return priority, kind(**table)
 
 
-def _located(reader: Reader, place: Place, make: Any) -> Any:
+def _call_with_place(reader: Reader, place: Place, make: Any) -> Any:
     """Result of ``make``; its error names the place in the file."""
     try:
         return make()

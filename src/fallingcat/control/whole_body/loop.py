@@ -31,7 +31,7 @@ from ...model.states import check_record
 from ...records import of_robot, tabulated
 from ..inverse_kinematics.differential import TASK_TOLERANCE, Levels
 from ..tasks.goals import as_numbers
-from ..tasks.packing import count, packed
+from ..tasks.packing import count, pack_tasks
 from ..tasks.task import Task
 from .solver import Solution, Solver
 
@@ -117,12 +117,12 @@ class WholeBodyLoop:
         """See the class."""
         self.model, self.levels, self._solver, self.late = model, levels, solver, late
         flat = [task for level in levels for task in level]
-        self._numbers = np.append(packed(model, flat), np.ones(solver.plan.setup.switches))
+        self._numbers = np.append(pack_tasks(model, flat), np.ones(solver.plan.setup.switches))
         starts = np.cumsum([0, *(count(model, (task,)) for task in flat)]).tolist()
         self._places = [(task, start) for task, start in zip(flat, starts, strict=False)]
-        self._last: float | None = None
+        self._last_time: float | None = None
         self._answer: Solution | None = None
-        self._held = np.zeros((0, 0), np.int64)
+        self._active_sides = np.zeros((0, 0), np.int64)
 
     def __call__(self, q: Vector_nq, v: Vector_nv | State, t: Scalar = 0.0) -> Float_n:
         """Joint torques of one tick.
@@ -190,9 +190,9 @@ class WholeBodyLoop:
         Returns:
             Joint torques (N x n).
         """
-        if len(self._held) != len(q):
-            self._held = np.zeros((len(q), len(self._solver.found.held)), np.int64)
-        return self._solver.each(q, v, numbers, self._held)
+        if len(self._active_sides) != len(q):
+            self._active_sides = np.zeros((len(q), len(self._solver.solution.active_sides)), np.int64)
+        return self._solver.solve_batch(q, v, numbers, self._active_sides)
 
     @cached_property
     def _coordinates(self) -> Kernel:
@@ -274,7 +274,7 @@ class WholeBodyLoop:
         """Raise an error where a tick comes too late."""
         if not np.isfinite(t):
             raise NumericsError(f"the time of a tick must be finite (s), got {describe(t)}")
-        gap, self._last = 0.0 if self._last is None else t - self._last, t
+        gap, self._last_time = 0.0 if self._last_time is None else t - self._last_time, t
         if gap < 0.0 or gap > late:
             raise NumericsError(f"t = {t:.6g} s must be at most {late:g} s after the last tick, got {gap:.6g} s")
 
@@ -302,7 +302,7 @@ def result_with_status(model: Model, levels: Levels, solver: Solver, found: Solu
     return WholeBodyResult(
         torques=solver.torques(found),
         acceleration=acceleration,
-        forces=setup.pushes(model, x, found.misses[len(asked) :]),
+        forces=setup.contact_forces(model, x, found.misses[len(asked) :]),
         status=_status(found, bool(unmet)),
         levels=_outcomes(levels, missed, found.interrupted),
         residuals=tuple(residuals),

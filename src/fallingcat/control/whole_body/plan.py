@@ -26,10 +26,10 @@ class Plan(NamedTuple):
     setup: ProblemKind
     kernel: Kernel
     """``(q, v, numbers) -> [rows that change; value; root; lower]``, flat"""
-    kept: np.ndarray
+    constant_rows: np.ndarray
     """rows that never change"""
-    where: np.ndarray
-    """index of each row: in the kernel's, or, counted from -1 downwards, in :attr:`kept`"""
+    row_indices: np.ndarray
+    """index of each row: in the kernel's, or, counted from -1 downwards, in :attr:`constant_rows`"""
     torque_rows: slice
     """rows of the level of the torques"""
 
@@ -38,7 +38,9 @@ class _Changes(Exception):
     """A row assumed constant is not."""
 
 
-def changing(model: Model, state: State, numbers: Vector, *, setup: ProblemKind, source: tuple[int, ...]) -> Vector:
+def changing_rows(
+    model: Model, state: State, numbers: Vector, *, setup: ProblemKind, source: tuple[int, ...]
+) -> Vector:
     """Flat array of the changing rows, then value, root and lower bounds.
 
     ``source`` is for each row its own index (it is in the array), -1 (it is constant), or the index of an equal row.
@@ -58,17 +60,17 @@ def plan_of(model: Model, setup: ProblemKind) -> Plan:
     torque_rows = slice(*shape.ends[setup.torque_level :][:2])
     source, kept = _sources(model, setup, shape, torque_rows)
     try:
-        kernel = compile(model, changing, inputs={"numbers": size}, setup=setup, source=source)
+        kernel = compile(model, changing_rows, inputs={"numbers": size}, setup=setup, source=source)
     except _Changes:
         source, kept = tuple(range(len(source))), kept[:0]
-        kernel = compile(model, changing, inputs={"numbers": size}, setup=setup, source=source)
+        kernel = compile(model, changing_rows, inputs={"numbers": size}, setup=setup, source=source)
     place = np.cumsum([i == j for i, j in enumerate(source)]) - 1
     where = np.where(np.array(source) == CONSTANT, -np.cumsum(np.array(source) == CONSTANT), place[list(source)])
     return Plan(shape, setup, kernel, kept, constant(where.astype(np.int64)), torque_rows)
 
 
 def _sources(model: Model, setup: ProblemKind, shape: Shape, torque_rows: slice) -> tuple[tuple[int, ...], np.ndarray]:
-    """Sources of :func:`changing`, from the rows that are equal at two states, and the constant rows.
+    """Sources of :func:`changing_rows`, from the rows that are equal at two states, and the constant rows.
 
     The assumption is verified when the code is traced.
     """

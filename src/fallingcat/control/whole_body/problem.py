@@ -17,7 +17,7 @@ from ...geometry.contact_points import PointMotion, plane, point_motions
 from ...lie.group import constant
 from ...model import Model, State
 from ..limits.joint_limits import Limit
-from ..tasks.demand import stacked
+from ..tasks.demand import stack_parts
 from ..tasks.packing import fill_tasks
 from ..tasks.task import Task
 
@@ -76,7 +76,7 @@ class ProblemKind(Hashable, Protocol):
     def motion(self, model: Model, x: np.ndarray) -> np.ndarray:
         """Acceleration (nv) of a solution."""
 
-    def pushes(self, model: Model, x: np.ndarray, misses: np.ndarray) -> np.ndarray:
+    def contact_forces(self, model: Model, x: np.ndarray, misses: np.ndarray) -> np.ndarray:
         """Contact forces (N) of a solution; ``misses``: residuals of the levels that settle what tasks leave open."""
 
 
@@ -112,7 +112,9 @@ class Setup(NamedTuple):
         sizes = [sum(form.rows(model) for form in level) for level in self.forms]
         sizes += [{"forces": nf, "torques": model.n}[what] for what in FINAL_LEVELS[self.settle]]
         still = sum(3 if U is None else U.shape[1] for _, _, U in _feet(model, self.contacts))
-        return Shape(model.nv + nf, model.nv, still, len(_undriven(model)), ends_of(sizes), *limit_names(model, self))
+        return Shape(
+            model.nv + nf, model.nv, still, len(_undriven_directions(model)), ends_of(sizes), *limit_names(model, self)
+        )
 
     def problem(self, model: Model, state: State, numbers: Vector) -> Problem:
         """Rows at a state, see :func:`problem`."""
@@ -122,7 +124,7 @@ class Setup(NamedTuple):
         """Acceleration (nv) of a solution."""
         return x[: model.nv].copy()
 
-    def pushes(self, model: Model, x: np.ndarray, misses: np.ndarray) -> np.ndarray:
+    def contact_forces(self, model: Model, x: np.ndarray, misses: np.ndarray) -> np.ndarray:
         """Contact forces (contacts x 3; N) of a solution."""
         return x[model.nv :].reshape(-1, 3) * model.mass
 
@@ -143,7 +145,7 @@ class Problem(NamedTuple):
     """lower bound of each limit"""
 
     @classmethod
-    def of(
+    def from_blocks(
         cls,
         blocks: Sequence[tuple[Matrix, Vector]],
         roots: Sequence[Vector],
@@ -169,7 +171,7 @@ class Shape(NamedTuple):
     ends: tuple[int, ...]
     """end row of each level, counted from the first row of the first"""
     limits: tuple[str, ...]
-    yields: np.ndarray
+    relaxed: np.ndarray
     """for each limit True if it is relaxed before others, as those of velocities; drives and friction are not"""
 
     @property
@@ -200,24 +202,27 @@ def problem(model: Model, state: State, numbers: Vector, setup: Setup) -> Proble
         mask = numbers[len(numbers) - len(points) :]
         # an open contact keeps its rows, as 0 = 0: the problem has one shape, and one code, for every mask
         points = [p._replace(J=closed * p.J, bias=closed * p.bias) for p, closed in zip(points, mask, strict=True)]
-    h, J = bias_forces(model, state), stacked([p.J for p in points], (0, model.nv))
+    h, J = bias_forces(model, state), stack_parts([p.J for p in points], (0, model.nv))
     # forces per mass of the robot: their columns have the size of those of accelerations, whatever it weighs
     dynamics = concatenate([mass_matrix(model, state), -(J.T) * model.mass], axis=1)
     still, bias = _rest_rows(model, state, setup.contacts, points)
-    undriven = _undriven(model)
+    undriven = _undriven_directions(model)
     tasks = fill_tasks(model, [form for level in setup.forms for form in level], numbers)
     asked = [task_rows(model, state, task, setup.contacts) for task in tasks]
     if setup.switched:
         asked = [(_without_open_contacts(model, rows, mask), value, weight) for rows, value, weight in asked]
-    levels = [*((rows, value, sqrt(weight)) for rows, value, weight in asked), *_settling(model, setup, dynamics, h)]
+    levels = [
+        *((rows, value, sqrt(weight)) for rows, value, weight in asked),
+        *_settling_levels(model, setup, dynamics, h),
+    ]
     equations = [(_padded_with_forces(still, len(J)), -bias), (undriven @ dynamics, -(undriven @ h))]
     bounds = [_bounds(model, state, setup, limit, dynamics, h) for limit in setup.limits] + [_cones(model, setup)]
-    return Problem.of(
+    return Problem.from_blocks(
         [*equations, *((rows, value) for rows, value, _ in levels)], [root for *_, root in levels], bounds
     )
 
 
-def _settling(model: Model, setup: Setup, dynamics: Matrix, h: Vector) -> list[tuple[Matrix, Vector, Vector]]:
+def _settling_levels(model: Model, setup: Setup, dynamics: Matrix, h: Vector) -> list[tuple[Matrix, Vector, Vector]]:
     """Levels of least forces and least torques, to settle what tasks leave open: rows, values, roots of weights."""
     nf = 3 * len(setup.contacts)
     levels = {
@@ -314,7 +319,7 @@ def efforts(model: Model) -> tuple[FloatArray, FloatArray]:
 
 
 @lru_cache(maxsize=32)
-def _undriven(model: Model) -> np.ndarray:
+def _undriven_directions(model: Model) -> np.ndarray:
     """Orthonormal rows (k x nv) of generalized forces that no drive exerts."""
     return unactuated_directions(model.actuation)
 

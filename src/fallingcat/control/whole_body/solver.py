@@ -15,11 +15,11 @@ from ...qp.compiled_hqp import (
     NOT_FINITE,
     SOLVED,
     SOLVER,
-    Found,
-    Given,
+    HQPProblem,
+    HQPSolution,
     memory,
 )
-from ...qp.hqp_reference import limited
+from ...qp.hqp_reference import limited_least_squares
 from ...qp.least_squares import RANK_TOLERANCE, Level
 from .plan import Plan, plan_of
 from .problem import UNBOUNDED, ProblemKind, TorqueLimits, efforts
@@ -60,27 +60,27 @@ class Solver:
         """Allocate the memory, and bind the compiled solver to it."""
         self.model, self.plan, self.rounds, shape = model, plan, rounds, plan.shape
         n, rows, limits, levels = shape.n, shape.ends[-1], len(shape.limits), len(shape.ends) - 1
-        given, m = int(plan.where.max(initial=-1)) + 1, int(np.diff(shape.ends).max())
+        given, m = int(plan.row_indices.max(initial=-1)) + 1, int(np.diff(shape.ends).max())
         parts = np.cumsum([given * n, shape.first_limit + limits, rows])
-        self._flat, self._zeros = (np.zeros(parts[-1] + limits) for _ in range(2))
-        first, self.value, self.root, self.lower = np.split(self._flat, parts)
-        problem = Given(
+        self._flat_problem, self._zeros = (np.zeros(parts[-1] + limits) for _ in range(2))
+        first, self.value, self.root, self.lower = np.split(self._flat_problem, parts)
+        problem = HQPProblem(
             n, shape.equations, levels, limits, shape.contact_rows, shape.accelerations,
-            plan.kept, first.reshape(given, n), plan.where, self.value, self.root, self.lower, np.array(shape.ends),
-            rounds or MAX_ROUNDS, int(rounds is not None), plan.torque_rows.start,
-            2 * levels - 3 - plan.setup.torque_level, model.n, _drives(model, plan.setup),
+            plan.constant_rows, first.reshape(given, n), plan.row_indices, self.value, self.root, self.lower,
+            np.array(shape.ends), rounds or MAX_ROUNDS, int(rounds is not None), plan.torque_rows.start,
+            2 * levels - 3 - plan.setup.torque_level, model.n, _drive_limits(model, plan.setup),
         )  # fmt: skip
         x, multipliers, misses, report = (np.zeros(k) for k in (n, limits, rows, 6))
         held, ranks = (np.zeros(k, np.int64) for k in (limits, levels))
-        self.given, self.found = problem.given, Found(held, x, multipliers, misses, ranks, report)
-        self._go = SOLVER.bound(problem, self.found, memory(n, rows, limits, levels, m))
+        self.problem, self.solution = problem.changing_rows, HQPSolution(held, x, multipliers, misses, ranks, report)
+        self._go = SOLVER.bound(problem, self.solution, memory(n, rows, limits, levels, m))
 
     def __reduce__(self) -> Any:
         """Pickle by robot and problem, with the numbers of the memory."""
-        return _unpickled, (self.model, self.plan.setup, self.rounds, (self._flat, *self.found))
+        return _rebuild_solver, (self.model, self.plan.setup, self.rounds, (self._flat_problem, *self.solution))
 
     def solve(self, q: np.ndarray, v: np.ndarray, numbers: np.ndarray) -> Solution:
-        """Solution from the guess in ``found.held``; by the reference solver where the compiled one fails."""
+        """Solution from the guess in ``active_sides``; by the reference solver where the compiled one fails."""
         posed = self.plan.kernel(q, v, numbers)
         if posed.ndim != 1:
             raise ModelError(f"q must have shape ({self.model.nq},), got {np.shape(q)}: one state at a time")
@@ -88,7 +88,7 @@ class Solver:
             raise NumericsError(self._not_finite(q, v))
         return self._solution_at(posed, q, v)
 
-    def each(self, q: np.ndarray, v: np.ndarray, numbers: np.ndarray, held: np.ndarray) -> np.ndarray:
+    def solve_batch(self, q: np.ndarray, v: np.ndarray, numbers: np.ndarray, held: np.ndarray) -> np.ndarray:
         """Torques (N x n) of many states (N x nq, N x nv), NaN where a state is not finite.
 
         Each starts from its guess in ``held`` (N x limits), which is overwritten by the active limits.  ``numbers`` are
@@ -99,28 +99,28 @@ class Solver:
             part = slice(first, first + PROBLEMS_AT_ONCE)
             posed = self.plan.kernel(q[part], v[part], numbers[part] if numbers.ndim == 2 else numbers)
             for i in first + np.flatnonzero(np.isfinite(posed).all(axis=1)):
-                self.found.held[:] = held[i]
+                self.solution.active_sides[:] = held[i]
                 try:
                     torques[i] = self.torques(self._solution_at(posed[i - first], q[i], v[i]))
                 except NumericsError as error:
                     raise NumericsError(f"robot {i}: {error}") from None
-                held[i] = self.found.held
+                held[i] = self.solution.active_sides
         return torques
 
     def _solution_at(self, posed: np.ndarray, q: np.ndarray, v: np.ndarray) -> Solution:
         """Solution of the problem of the kernel, at ``q`` and ``v``."""
-        self._flat[:] = posed
+        self._flat_problem[:] = posed
         code = self._go()
         if code == CONTRADICTION:
-            raise NumericsError(self._contradiction(int(self.found.report[0])))
+            raise NumericsError(self._contradiction(int(self.solution.report[0])))
         if code == NOT_FINITE:
             raise NumericsError(self._not_finite(q, v))
-        f, (_, rounds, worst, _, _, relaxed) = self.found, self.found.report.tolist()
+        f, (_, rounds, worst, _, _, relaxed) = self.solution, self.solution.report.tolist()
         unfinished = code != SOLVED or worst > MAX_OPTIMALITY_ERROR
         if unfinished and self.rounds is None:
             return self._reference_solution()
         ranks = tuple(f.ranks.tolist())
-        return Solution(f.x, f.misses, f.multipliers, ranks, worst, int(rounds), _NONE, unfinished, relaxed > 0.0)
+        return Solution(f.x, f.misses, f.multipliers, ranks, worst, int(rounds), _NO_NUMBERS, unfinished, relaxed > 0.0)
 
     def torques(self, found: Solution) -> np.ndarray:
         """Joint torques (n) ``M a + h - J' f``."""
@@ -128,8 +128,8 @@ class Solver:
 
     def rows(self, first: int, end: int) -> np.ndarray:
         """Rows of the last problem."""
-        where = self.plan.where[first:end]
-        found = [self.plan.kept[-1 - i] if i < 0 else self.given[i] for i in where]
+        where = self.plan.row_indices[first:end]
+        found = [self.plan.constant_rows[-1 - i] if i < 0 else self.problem[i] for i in where]
         return np.array(found).reshape(-1, self.plan.shape.n)
 
     def excess(self, x: np.ndarray) -> np.ndarray:
@@ -152,8 +152,8 @@ class Solver:
         below = np.flatnonzero(self.lower > UNBOUNDED)
         sides, of = np.vstack([G, -G[below]]), np.append(np.arange(len(G)), below)
         most = np.append(self.value[shape.first_limit :], -self.lower[below])
-        first = np.flatnonzero(~shape.yields[of])
-        begun = limited([], sides[first] @ Z, most[first] - sides[first] @ x, Z.shape[1])
+        first = np.flatnonzero(~shape.relaxed[of])
+        begun = limited_least_squares([], sides[first] @ Z, most[first] - sides[first] @ x, Z.shape[1])
         x, excess = x + Z @ begun.x, np.zeros(len(of))
         excess[first] = begun.excess
         A, b = self.rows(shape.equations, shape.first_limit), self.value[shape.equations : shape.first_limit]
@@ -161,13 +161,13 @@ class Solver:
         levels = [Level(A[i] @ Z, b[i] - A[i] @ x, self.root[i] ** 2) for i in parts]
         room = most + excess - sides @ x
         room[first] = np.maximum(room[first], 0.0)  # feasible but for rounding
-        found = limited(levels, sides @ Z, room, Z.shape[1])
+        found = limited_least_squares(levels, sides @ Z, room, Z.shape[1])
         pushes, excess = found.multipliers.copy(), excess + found.excess
         pushes[first] = np.where(begun.excess.any(), np.maximum(pushes[first], begun.multipliers), pushes[first])
         multipliers = pushes[: len(G)] - np.bincount(below, pushes[len(G) :], len(G))
         x = x + Z @ found.x
-        self.found.held[:] = np.sign(multipliers)
-        ranks, residual = tuple(self.found.ranks.tolist()), max(begun.residual, found.residual)
+        self.solution.active_sides[:] = np.sign(multipliers)
+        ranks, residual = tuple(self.solution.ranks.tolist()), max(begun.residual, found.residual)
         return Solution(x, A @ x - b, multipliers, ranks, residual, 0, np.bincount(of, excess, len(G)))
 
     def _contradiction(self, row: int) -> str:
@@ -184,7 +184,7 @@ class Solver:
         return f"desired accelerations of these tasks of {self.model.name!r} are not finite"
 
 
-def _drives(model: Model, setup: ProblemKind) -> np.ndarray:
+def _drive_limits(model: Model, setup: ProblemKind) -> np.ndarray:
     """Index of the limit of each torque, the tightest of several; -1: none."""
     found, row, least = np.full(model.n, -1), 0, np.inf
     for limit in setup.limits:
@@ -198,12 +198,12 @@ def _drives(model: Model, setup: ProblemKind) -> np.ndarray:
     return found
 
 
-def _unpickled(model: Model, setup: ProblemKind, rounds: int | None, memory: tuple[np.ndarray, ...]) -> Solver:
+def _rebuild_solver(model: Model, setup: ProblemKind, rounds: int | None, memory: tuple[np.ndarray, ...]) -> Solver:
     """Solver with new memory and the same contents: machine code holds the addresses of its arrays."""
     solver = Solver(model, plan_of(model, setup), rounds)
-    for mine, kept in zip((solver._flat, *solver.found), memory, strict=True):
+    for mine, kept in zip((solver._flat_problem, *solver.solution), memory, strict=True):
         mine[:] = kept
     return solver
 
 
-_NONE = np.zeros(0)
+_NO_NUMBERS = np.zeros(0)

@@ -71,7 +71,7 @@ class Stance:
 
     def __post_init__(self) -> None:
         """Check all fields."""
-        self._checked()
+        self._check_arguments()
 
     def compile(self) -> WholeBodyLoop:
         """Compile the control loop for this robot, these feet and kinds of tasks.
@@ -79,10 +79,10 @@ class Stance:
         Returns:
             Loop with machine code and a memory of its own.
         """
-        levels, setup, late = self._checked()
+        levels, setup, late = self._check_arguments()
         return WholeBodyLoop(self.model, levels, Solver(self.model, plan_of(self.model, setup)), late)
 
-    def _checked(self) -> tuple[Levels, StanceSetup, float | None]:
+    def _check_arguments(self) -> tuple[Levels, StanceSetup, float | None]:
         check_model(self.model)
         _check(self.model, self.feet)
         levels = checked_levels(self.model, self.model.neutral(), self.tasks)

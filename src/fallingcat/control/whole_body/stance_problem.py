@@ -17,7 +17,7 @@ from ...lie.group import constant
 from ...lie.rotations import block_diagonal, homogeneous
 from ...model import Model, State
 from ..limits.joint_limits import Limit
-from ..tasks.demand import stacked
+from ..tasks.demand import stack_parts
 from ..tasks.packing import fill_tasks
 from .problem import (
     UNBOUNDED,
@@ -62,7 +62,9 @@ class StanceSetup(NamedTuple):
         cones = [f"wrench cone of {foot.link!r}" for foot in self.feet for _ in foot.cone]
         given = constant(np.array(yields + [False] * len(cones), dtype=bool))
         wrenches, ends = 6 * (len(self.feet) - 1), ends_of([*sizes, 6 * len(self.feet), model.n])
-        return Shape(model.n + wrenches, model.n, wrenches, len(_undriven(model)), ends, (*names, *cones), given)
+        return Shape(
+            model.n + wrenches, model.n, wrenches, len(_undriven_directions(model)), ends, (*names, *cones), given
+        )
 
     def problem(self, model: Model, state: State, numbers: Vector) -> Problem:
         """Rows at a state, see :func:`stance_problem`."""
@@ -72,7 +74,7 @@ class StanceSetup(NamedTuple):
         """Acceleration (nv) of a solution: the foot is at rest."""
         return np.concatenate([np.zeros(model.m), x[: model.n]])
 
-    def pushes(self, model: Model, x: np.ndarray, misses: np.ndarray) -> np.ndarray:
+    def contact_forces(self, model: Model, x: np.ndarray, misses: np.ndarray) -> np.ndarray:
         """Wrenches (feet x 6) of a solution."""
         spread = misses[: 6 * len(self.feet)].reshape(-1, 6)
         return model.mass * np.array(
@@ -92,7 +94,7 @@ class AtFoot(NamedTuple):
         """``J^fixed`` (47e): the columns of ``J`` (k x nv) as those of joints (k x n)."""
         return J[:, :6] @ self.B + J[:, 6:]
 
-    def wide(self, J: Matrix, forces: int) -> Matrix:
+    def padded_joints(self, J: Matrix, forces: int) -> Matrix:
         """:meth:`joints`, and no part of as many wrench components."""
         return concatenate([self.joints(J), np.zeros((len(J), forces))], axis=1)
 
@@ -121,7 +123,7 @@ def stance_problem(model: Model, state: State, numbers: Vector, setup: StanceSet
     J = [turn @ concatenate([foot.J, foot.J_turn]) for foot, turn in zip(feet, turns, strict=True)]
     bias = [turn @ concatenate([foot.bias, foot.bias_turn]) for foot, turn in zip(feet, turns, strict=True)]
     M, h = mass_matrix(model, state), bias_forces(model, state)
-    others = stacked(J[1:], (0, model.nv))
+    others = stack_parts(J[1:], (0, model.nv))
     rows, rest = concatenate([at.joints(M), -(others.T) * mass], axis=1), at.rest(M) + h  # M a + h - sum J' w, by x
     torque, torque_rest = at.joints(rows.T).T, at.B.T @ rest[:6] + rest[6:]
     first = turns[0] @ at.back.T * (1.0 / mass)
@@ -129,17 +131,17 @@ def stance_problem(model: Model, state: State, numbers: Vector, setup: StanceSet
     tasks = fill_tasks(model, [form for level in setup.forms for form in level], numbers)
     demands = [task.demand(model, state) for task in tasks]
     blocks = [
-        (at.wide(others, len(others)), -(at.rest(others) + stacked(bias[1:], (0,)))),
-        (_undriven(model) @ torque, -(_undriven(model) @ torque_rest)),
+        (at.padded_joints(others, len(others)), -(at.rest(others) + stack_parts(bias[1:], (0,)))),
+        (_undriven_directions(model) @ torque, -(_undriven_directions(model) @ torque_rest)),
     ]
-    blocks += [(at.wide(d.J, len(others)), d.acceleration - d.bias - at.rest(d.J)) for d in demands]
+    blocks += [(at.padded_joints(d.J, len(others)), d.acceleration - d.bias - at.rest(d.J)) for d in demands]
     blocks += [(foot.spread @ W, -(foot.spread @ w)) for foot, (W, w) in zip(setup.feet, wrenches, strict=True)]
     blocks += [(torque, -torque_rest)]
     roots = [*(sqrt(d.weight) for d in demands), np.ones(6 * len(J)), np.full(model.n, 1.0 / mass)]
     bounds = [_bounds(model, state, setup, limit, at, (torque, torque_rest)) for limit in setup.limits]
     for foot, (W, w) in zip(setup.feet, wrenches, strict=True):
         bounds.append((foot.cone @ W, np.full(len(foot.cone), UNBOUNDED), -(foot.cone @ w)))
-    return Problem.of(blocks, roots, bounds)
+    return Problem.from_blocks(blocks, roots, bounds)
 
 
 def _bounds(
@@ -153,7 +155,7 @@ def _bounds(
         return rows[places], -most - rest[places], most - rest[places]
     G, room, _ = limit.rows(model, state)
     room = room - G @ state.velocity - setup.horizon * at.rest(G)
-    return at.wide(G, 6 * len(setup.feet) - 6) * setup.horizon, np.full(len(G), UNBOUNDED), room
+    return at.padded_joints(G, 6 * len(setup.feet) - 6) * setup.horizon, np.full(len(G), UNBOUNDED), room
 
 
 def _turn(model: Model, state: State, place: str) -> Matrix:
@@ -168,6 +170,6 @@ def _fixed_wrenches(model: Model, others: int) -> list[tuple[Any, Any]]:
 
 
 @lru_cache(maxsize=32)
-def _undriven(model: Model) -> np.ndarray:
+def _undriven_directions(model: Model) -> np.ndarray:
     """Orthonormal rows (k x n) of joint forces that no drive exerts."""
     return unactuated_directions(model.actuation[:, model.m :])

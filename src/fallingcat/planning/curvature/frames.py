@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import takes
+from ...arrays import argument_sizes
 from ...arrays.arguments import as_array
 from ...arrays.types import Matrix, Pose, Vector
 from ...dynamics import center_of_mass, locked_inertia, principal_axes
@@ -137,7 +137,7 @@ def frame_poses(model: Model, joints: np.ndarray, frame: KnownFrame) -> np.ndarr
     return np.array([frame_pose(model, q, frame) for q in joints])
 
 
-@takes(x="n", y="n")
+@argument_sizes(x="n", y="n")
 def framed_curvature(model: Model, state: State, x: Vector, y: Vector, frame: str = "base") -> Vector:
     """Curvature ``DA(x, y)`` (m) in the base, or at the center of mass: ``Ad(H_cb) DA`` ([Mishra] Prop. 6)."""
     F = curvature(model, state, x, y)

@@ -53,7 +53,7 @@ class FrameChange(NamedTuple):
     """``m x m``: the body velocity of ``exp(x)`` per rate of ``x``"""
 
 
-def turned(model: Model, chart: Vector) -> FrameChange:
+def exponential_change(model: Model, chart: Vector) -> FrameChange:
     """Exponential ``exp(x)`` of exponential coordinates ``chart`` (m), its inverse adjoint, and its rate."""
     G = model.base
     pose = G.exp(chart)
@@ -77,32 +77,32 @@ class Robot:
         """Compile connection, center of mass and exponential."""
         self.model, G = model, model.base
         self._connection, self._center = (compile(model, f, state=["joints"]) for f in (connection, center_of_mass))
-        self._turned: Any = compile(model, turned, inputs={"chart": model.m})
-        self._along = translations(model)
-        self.free = np.flatnonzero(np.any(G.selection[3:] != 0.0, axis=0))
+        self._exponential_change: Any = compile(model, exponential_change, inputs={"chart": model.m})
+        self._translations = translations(model)
+        self.turning_components = np.flatnonzero(np.any(G.selection[3:] != 0.0, axis=0))
         """components of the algebra that turn: the others are zero at the center of mass"""
         ad = np.stack([G.ad(e) for e in np.eye(model.m)], axis=1)  # [x, y] = ad[:, i, j] x_i y_j
-        self.brackets = ad[np.ix_(self.free, self.free, self.free)]
+        self.brackets = ad[np.ix_(self.turning_components, self.turning_components, self.turning_components)]
 
     def centers(self, joints: np.ndarray) -> np.ndarray:
         """Centers of mass (N x 3), as far as the base can translate there."""
-        return np.asarray(self._center(joints) @ self._along)
+        return np.asarray(self._center(joints) @ self._translations)
 
-    def turning(self, joints: np.ndarray, directions: np.ndarray) -> np.ndarray:
+    def rotational_connection(self, joints: np.ndarray, directions: np.ndarray) -> np.ndarray:
         """Rotational part (N x f x k) of the connection at the center of mass along directions (n x k)."""
-        return np.asarray((self._connection(joints) @ directions)[:, self.free])
+        return np.asarray((self._connection(joints) @ directions)[:, self.turning_components])
 
     def exponential(self, x: np.ndarray) -> FrameChange:
         """Exponential for ``x`` (N x f)."""
         chart = np.zeros((len(x), self.model.m))
-        chart[:, self.free] = x
-        out: FrameChange = self._turned(chart)
+        chart[:, self.turning_components] = x
+        out: FrameChange = self._exponential_change(chart)
         return out
 
-    def changed(self, A: np.ndarray, x: np.ndarray, dx: np.ndarray) -> np.ndarray:
+    def transform_connection(self, A: np.ndarray, x: np.ndarray, dx: np.ndarray) -> np.ndarray:
         """Connection (N x f x k) ``Ad(exp(-x)) A - rate dx`` after a turn ``x`` with slopes ``dx`` (N x k x f)."""
         by = self.exponential(x)
-        inner: Any = (slice(None), *np.ix_(self.free, self.free))
+        inner: Any = (slice(None), *np.ix_(self.turning_components, self.turning_components))
         return np.asarray(by.back[inner] @ A - by.rate[inner] @ np.swapaxes(dx, 1, 2))
 
 
@@ -172,13 +172,13 @@ class MinimumPerturbation:
             ``A_H`` (N x m x k).
         """
         q = samples(joints, self.robot.model.n, "joints")
-        A = self.robot.turning(q, self.region.directions)
+        A = self.robot.rotational_connection(q, self.region.directions)
         r = self.region.coordinates(q)
         B, dB = self.region.polynomials(r), self.region.slopes(r)
         for factor in self.factors:
-            A = self.robot.changed(A, B @ factor, dB @ factor)
+            A = self.robot.transform_connection(A, B @ factor, dB @ factor)
         out = np.zeros((len(q), self.robot.model.m, self.region.size))
-        out[:, self.robot.free] = A
+        out[:, self.robot.turning_components] = A
         middle = self._product(self.region.middle[None], lambda by: by.back, back=True)[0]
         return np.asarray(np.linalg.inv(middle) @ out)
 
@@ -244,7 +244,7 @@ class _Search:
         axes = np.linalg.qr(region.directions)[0]  # orthonormal: the mean does not depend on how a plane is given
         self.B = region.polynomials(r)
         self.dB = np.einsum("nip,ij->njp", region.slopes(r), np.linalg.pinv(region.directions) @ axes)
-        self.A = robot.turning(self.joints, axes)
+        self.A = robot.rotational_connection(self.joints, axes)
         flat = (self.weights[:, None, None] * self.dB).reshape(-1, self.B.shape[1])
         self.stiff = flat.T @ self.dB.reshape(flat.shape)
         # the size of a gradient, by which residuals are judged; never zero, also where polynomials are constant
@@ -274,7 +274,7 @@ class _Search:
             x = np.linalg.solve(hessian, slope.ravel()).reshape(slope.shape)
             # 2^-20 of a step that still gains nothing: rounding is reached
             for _ in range(20):
-                A = self.robot.changed(self.A, self.B @ x, self.dB @ x)
+                A = self.robot.transform_connection(self.A, self.B @ x, self.dB @ x)
                 if self._mean(A) < now:
                     self.A = A
                     return x

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...arrays import solve, takes
+from ...arrays import argument_sizes, solve
 from ...arrays.arguments import as_array
 from ...arrays.types import Float_4_4, Float_N_4_4, Float_N_m_n, FloatArray, Matrix_N_n, Pose, Vector, Vector_m
 from ...compiler import compile
@@ -192,7 +192,7 @@ def exponential(model: Model, x: Vector) -> Pose:
     return model.base.exp(x)
 
 
-@takes(chart="m", slope="m", h="m")
+@argument_sizes(chart="m", slope="m", h="m")
 def exponential_rate(model: Model, state: State, chart: Vector, slope: Vector, h: Vector) -> Vector:
     """Rate (m) ``dexp^-1(x) (slope + Mb^-1 Ad(g exp(x))' h)`` of exponential coordinates ``x`` at ``g exp(x)``."""
     G = model.base

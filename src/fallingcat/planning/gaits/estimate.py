@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...arrays import solve, takes
+from ...arrays import argument_sizes, solve
 from ...arrays.types import Float_4_4, Float_m, Twist, Vector, Vector_m, Vector_n
 from ...compiler.compilation import compile_step
 from ...dynamics.checks import check_model, positive, vector
@@ -129,7 +129,7 @@ def estimate_error(model: Model, exact: Displacement, guess: Estimate) -> Float_
     return np.asarray(G.log(G.inverse(exact.pose) @ guess.pose))
 
 
-@takes(h="m")
+@argument_sizes(h="m")
 def locked_twist(model: Model, state: State, h: Vector) -> Twist:
     """Twist ``Mb^-1 h`` (m) of the frozen robot with the momentum ``h``, in the base frame."""
     return solve(shape(model, state).Mb, h)

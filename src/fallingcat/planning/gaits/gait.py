@@ -93,14 +93,14 @@ class Gait:
         jet = self.curve(s)
         return Jet(jet.q, jet.dq * ds[:, None], jet.ddq * ds[:, None] ** 2 + jet.dq * dds[:, None])
 
-    def _rests(self) -> np.ndarray:
+    def _corner_times(self) -> np.ndarray:
         return np.array([0.0, *self.curve.corners, 1.0])
 
     def _pace(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """``s`` and its derivatives at the fraction ``x`` of the duration."""
         if self.profile == "constant":
             return x, np.ones_like(x), np.zeros_like(x)
-        rests = self._rests()
+        rests = self._corner_times()
         piece = np.clip(np.searchsorted(rests, x, side="right") - 1, 0, len(rests) - 2)
         a, w = rests[piece], np.diff(rests)[piece]
         y = (x - a) / w
@@ -109,7 +109,7 @@ class Gait:
 
     def _time(self, s: float) -> float:
         """Time at which the curve's parameter is ``s``, by bisection: the parameter is monotone."""
-        if s in self._rests() or self.profile == "constant":
+        if s in self._corner_times() or self.profile == "constant":
             return s * self.duration
         low, high = 0.0, 1.0
         # the second condition ends where no float is left between the bounds

@@ -20,9 +20,9 @@ class Bend(NamedTuple):
 
     center: np.ndarray
     """``n``: the shape"""
-    first: np.ndarray
+    first_direction: np.ndarray
     """``n``: a direction, with entries up to the room that a joint has"""
-    second: np.ndarray
+    second_direction: np.ndarray
     """``n``: another one; anticlockwise from the first the displacement is positive"""
     strength: float
     """displacement per area in the coordinates of the two directions"""
@@ -31,7 +31,7 @@ class Bend(NamedTuple):
 
     def circle(self, share: float) -> Curve:
         """Circle of shapes that takes a share of the room, beginning in the first direction."""
-        return Circle(share).embedded(np.stack([self.first, self.second], axis=1), self.center)
+        return Circle(share).embedded(np.stack([self.first_direction, self.second_direction], axis=1), self.center)
 
 
 def strongest_plane(forms: np.ndarray, room: np.ndarray) -> tuple[np.ndarray, np.ndarray, float, np.ndarray]:
@@ -66,7 +66,9 @@ def strongest_plane(forms: np.ndarray, room: np.ndarray) -> tuple[np.ndarray, np
     return first, second, float(np.linalg.norm(pull)), axis
 
 
-def bends(model: Model, rows: np.ndarray, low: np.ndarray, high: np.ndarray, origin: np.ndarray) -> list[Bend]:
+def strongest_bends(
+    model: Model, rows: np.ndarray, low: np.ndarray, high: np.ndarray, origin: np.ndarray
+) -> list[Bend]:
     """Bends around ``origin`` and around random shapes between ``low`` and ``high`` (n), the strongest first.
 
     ``rows`` (p x m) pick what counts of the base's algebra; joints have room up to the nearer of the two bounds.

@@ -32,12 +32,12 @@ def ctrl_c() -> Iterator[threading.Event]:
             signal.signal(signal.SIGINT, usual)
 
 
-def watch(casadi: Any, problem: dict[str, Any], pressed: threading.Event) -> Any:
+def interrupt_callback(casadi: Any, problem: dict[str, Any], pressed: threading.Event) -> Any:
     """Callback for CasADi's solvers that ends them after the iteration in which the flag was set."""
     sizes = {"f": 1, "lam_p": problem["p"].numel()}
     sizes |= {name: problem[name[-1]].numel() for name in ("x", "g", "lam_x", "lam_g")}
 
-    class Watch(casadi.Callback):  # type: ignore[misc]
+    class InterruptCallback(casadi.Callback):  # type: ignore[misc]
         """Callback that returns 1 to stop the solver."""
 
         def __init__(self) -> None:
@@ -61,4 +61,4 @@ def watch(casadi: Any, problem: dict[str, Any], pressed: threading.Event) -> Any
             """1 to stop, else 0."""
             return [int(pressed.is_set())]
 
-    return Watch()
+    return InterruptCallback()

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...errors import Interrupted
 from ...model import Model
-from .interrupts import ctrl_c, watch
+from .interrupts import ctrl_c, interrupt_callback
 from .objectives import Aim
 from .transcription import Transcription
 
@@ -26,7 +26,7 @@ INFEASIBLE_STATUSES = ("Infeasible_Problem_Detected", "Restoration_Failed", "Not
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class GaitProblem:
     """Maximum of an objective minus ``weight`` times effort; or, with a target, the least effort that reaches it."""
 
     model: Model
@@ -41,7 +41,7 @@ class Question:
     harmonics: int
 
     @property
-    def bounded(self) -> bool:
+    def is_bounded(self) -> bool:
         """True if limits, weight, budget or target keep the gait finite."""
         limited = bool(np.isfinite(self.high - self.low).all())
         return limited or self.weight > 0.0 or self.budget is not None or self.target is not None
@@ -53,7 +53,7 @@ class Solution(NamedTuple):
     x: np.ndarray
     value: float
     effort: float
-    words: str
+    message: str
     iterations: int
     gradient: float
     """largest entry of the gradient of the Lagrangian"""
@@ -62,13 +62,13 @@ class Solution(NamedTuple):
     @property
     def status(self) -> str:
         """Status: ``optimal``, ``infeasible``, ``unfinished`` or ``interrupted``."""
-        if self.words == INTERRUPTED_STATUS:
+        if self.message == INTERRUPTED_STATUS:
             return "interrupted"
         return (
             "optimal"
-            if self.words in SOLVED_STATUSES
+            if self.message in SOLVED_STATUSES
             else "infeasible"
-            if self.words in INFEASIBLE_STATUSES
+            if self.message in INFEASIBLE_STATUSES
             else "unfinished"
         )
 
@@ -76,9 +76,9 @@ class Solution(NamedTuple):
 class Solver:
     """Problem with a fixed number of integration steps."""
 
-    def __init__(self, question: Question, steps: int) -> None:
+    def __init__(self, question: GaitProblem, steps: int) -> None:
         """Build the program."""
-        self.question, model = question, question.model
+        self.gait_problem, model = question, question.model
         self.graph = Transcription(model, question.harmonics, steps, question.effort)
         casadi = self.casadi = self.graph.casadi
         x, weight = casadi.MX.sym("x", self.graph.size), casadi.MX.sym("weight")
@@ -95,11 +95,11 @@ class Solver:
         """coefficients -> value, effort"""
         multipliers = casadi.MX.sym("m", g.shape[0])
         pull = casadi.gradient(cost + casadi.dot(multipliers, g), x)
-        self.pull = casadi.Function("pull", [x, weight, multipliers], [pull])
+        self.lagrangian_gradient = casadi.Function("pull", [x, weight, multipliers], [pull])
         """coefficients, weight, multipliers -> gradient of the Lagrangian"""
 
     def _bounds(self, margin: float) -> tuple[np.ndarray, np.ndarray]:
-        asked = self.question
+        asked = self.gait_problem
         first = [] if asked.target is None else [(asked.target, asked.target)]
         first += [] if asked.budget is None else [(0.0, asked.budget)]
         extra = np.array(first).reshape(-1, 2)
@@ -122,7 +122,7 @@ class Solver:
         """
         ipopt: dict[str, Any] = {"print_level": 0, "sb": "yes", "max_iter": most, "tol": tolerance}
         ipopt["acceptable_iter"] = 0  # do not accept points that are only nearly optimal
-        if self.graph.size * self.question.model.n > MAX_EXACT_SIZE:
+        if self.graph.size * self.gait_problem.model.n > MAX_EXACT_SIZE:
             ipopt |= {"hessian_approximation": "limited-memory", "limited_memory_max_history": 30}
         start: dict[str, Any] = {"x0": x, "p": weight}
         if before is not None:
@@ -131,12 +131,12 @@ class Solver:
             start["lam_g0"] = before.multipliers
         lower, upper = self._bounds(margin)
         with ctrl_c() as pressed:
-            look = watch(self.casadi, self.problem, pressed)
+            look = interrupt_callback(self.casadi, self.problem, pressed)
             options = {"print_time": False, "ipopt": ipopt, "iteration_callback": look}
             solver = self.casadi.nlpsol("gait", "ipopt", self.problem, options)
             found = solver(**start, lbg=lower, ubg=upper)
         at, multipliers, stats = np.asarray(found["x"]).ravel(), found["lam_g"], solver.stats()
-        gradient = float(np.abs(np.asarray(self.pull(at, weight, multipliers))).max())
+        gradient = float(np.abs(np.asarray(self.lagrangian_gradient(at, weight, multipliers))).max())
         value, effort = (float(y) for y in self.outcome(at))
         count = stats["iter_count"] + (0 if before is None else before.iterations)
         words = INTERRUPTED_STATUS if pressed.is_set() else stats["return_status"]

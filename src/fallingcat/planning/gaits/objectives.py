@@ -22,7 +22,7 @@ class Aim:
     """Objective: one of :data:`AIMS`, forwards or backwards.
 
     Example:
-        >>> Aim.of("-rz").sign
+        >>> Aim.parse("-rz").sign
         -1.0
     """
 
@@ -30,7 +30,7 @@ class Aim:
     sign: float = 1.0
 
     @classmethod
-    def of(cls, text: str) -> Aim:
+    def parse(cls, text: str) -> Aim:
         """Objective from a text: ``rz``, ``-rz``, ``turn`` ..."""
         name = text.removeprefix("-")
         if name not in AIMS or (name != text and name in AIMS[6:]):

@@ -21,8 +21,8 @@ from ...records import tabulated
 from .curves import Curve, Fourier
 from .displacement import Displacement, Reconstruction
 from .gait import check_shape
-from .initial_guess import bends
-from .ipopt import Question, Solution, Solver
+from .initial_guess import strongest_bends
+from .ipopt import GaitProblem, Solution, Solver
 from .objectives import Aim
 from .transcription import EFFORTS
 
@@ -136,19 +136,19 @@ def optimize(
         ('optimal', True)
     """
     check_shape(model, model.n)
-    aim = Aim.of(maximize)
+    aim = Aim.parse(maximize)
     if effort not in EFFORTS:
         raise ModelError(f"effort must be one of {', '.join(EFFORTS)}, got {effort!r}")
     if harmonics < 1 or not (np.isfinite(weight) and weight >= 0.0):
         raise ModelError("harmonics must be 1 or more, and weight finite and not negative")
     positive(tolerance, "tolerance")
-    part = Part.of(model, joints, origin)
+    part = Part.from_joints(model, joints, origin)
     low, high = part.bounds(joint_limits, reach)
-    question = Question(part.moving, aim, target, effort, weight, budget, low, high, harmonics)
-    if not question.bounded:
+    question = GaitProblem(part.reduced_model, aim, target, effort, weight, budget, low, high, harmonics)
+    if not question.is_bounded:
         raise ModelError("the gait is unbounded: give a weight of effort, a budget, joint_limits or a reach")
     search = _Search(part, question, iterations, tolerance)
-    found = search.best(search.starts(start, starts))
+    found = search.best_optimum(search.initial_guesses(start, starts))
     if strict and not found.optimal:
         raise NumericsError(f"no optimal gait was found: {found.message}")
     return found
@@ -159,14 +159,14 @@ class Part:
     """Some joints of a robot, with the others welded."""
 
     model: Model
-    moving: Model
+    reduced_model: Model
     places: np.ndarray
     """indices of its joints among those of the model"""
     origin: np.ndarray
     """``n``: of all joints"""
 
     @classmethod
-    def of(cls, model: Model, joints: Sequence[str] | None, origin: Any | None) -> Part:
+    def from_joints(cls, model: Model, joints: Sequence[str] | None, origin: Any | None) -> Part:
         """Part of the named joints, or of all."""
         at = np.asarray(model.neutral().joints if origin is None else vector(origin, model.n, "origin"), dtype=float)
         names = list(model.joint_names if joints is None else joints)
@@ -187,7 +187,7 @@ class Part:
 
     def bounds(self, joint_limits: bool, reach: float | None) -> tuple[np.ndarray, np.ndarray]:
         """Lowest and highest shape (k)."""
-        own = self.moving.limits
+        own = self.reduced_model.limits
         low, high = (np.array([getattr(x, side) for x in own]) for side in ("lower", "upper"))
         if not joint_limits:
             low, high = np.full(len(own), -np.inf), np.full(len(own), np.inf)
@@ -196,10 +196,12 @@ class Part:
                 raise ModelError(f"reach must be positive, got {reach!r}")
             low, high = np.maximum(low, self.middle - reach), np.minimum(high, self.middle + reach)
         if not (low < high).all():
-            raise ModelError(f"joint {self.moving.joint_names[int(np.argmin(low < high))]!r} has no room to move")
+            raise ModelError(
+                f"joint {self.reduced_model.joint_names[int(np.argmin(low < high))]!r} has no room to move"
+            )
         return low, high
 
-    def whole(self, series: Fourier) -> Curve:
+    def full_curve(self, series: Fourier) -> Curve:
         """A series of the moving joints as a curve of all joints."""
         rest = self.origin.copy()
         rest[self.places] = 0.0
@@ -209,14 +211,14 @@ class Part:
 class _Search:
     """Search that validates the exact gait of each solution, and refines until it keeps its limits."""
 
-    def __init__(self, part: Part, question: Question, iterations: int, tolerance: float) -> None:
-        self.part, self.question, self.iterations, self.tolerance = part, question, iterations, tolerance
-        self.reconstruction = Reconstruction(part.moving)
+    def __init__(self, part: Part, question: GaitProblem, iterations: int, tolerance: float) -> None:
+        self.part, self.gait_problem, self.iterations, self.tolerance = part, question, iterations, tolerance
+        self.reconstruction = Reconstruction(part.reduced_model)
         self.solvers: dict[int, Solver] = {}
 
-    def starts(self, start: Curve | None, count: int) -> list[np.ndarray]:
+    def initial_guesses(self, start: Curve | None, count: int) -> list[np.ndarray]:
         """Coefficients of the initial guesses."""
-        asked, s = self.question, np.arange(256) / 256.0
+        asked, s = self.gait_problem, np.arange(256) / 256.0
         if start is not None:
             chosen = start.size == asked.model.n
             if not start.closed or not (chosen or start.size == self.part.model.n):
@@ -224,21 +226,21 @@ class _Search:
             return [self._series(start(s).q if chosen else start(s).q[:, self.part.places])]
         middle = np.clip(self.part.middle, asked.low, asked.high)
         low, high = np.maximum(asked.low, middle - UNLIMITED_REACH), np.minimum(asked.high, middle + UNLIMITED_REACH)
-        found = bends(asked.model, self._direction() * asked.aim.rows(asked.model), low, high, middle)
+        found = strongest_bends(asked.model, self._direction() * asked.aim.rows(asked.model), low, high, middle)
         # so written, NaN counts as no strength
         if not found[0].strength > 1e-9:
             raise ModelError(f"small gaits of these joints do not change {asked.aim.name!r}: the curvature is zero")
         return [self._series(bend.circle(CIRCLE_SHARE)(s).q) for bend in found[: max(count, 1)]]
 
     def _direction(self) -> float:
-        asked = self.question
+        asked = self.gait_problem
         return asked.aim.sign if asked.target is None else (-1.0 if asked.target < 0.0 else 1.0)
 
     def _series(self, samples: np.ndarray) -> np.ndarray:
-        spectrum = np.fft.rfft(samples, axis=0)[: self.question.harmonics + 1] / len(samples)
+        spectrum = np.fft.rfft(samples, axis=0)[: self.gait_problem.harmonics + 1] / len(samples)
         return np.vstack([spectrum[:1].real, 2.0 * spectrum[1:].real, -2.0 * spectrum[1:].imag]).ravel()
 
-    def best(self, starts: list[np.ndarray]) -> Optimum:
+    def best_optimum(self, starts: list[np.ndarray]) -> Optimum:
         """Best result from all starts."""
         found: list[Optimum] = []
         try:
@@ -254,17 +256,19 @@ class _Search:
         return min(found, key=lambda one: (_RANKS[one.status], self._cost(one)))
 
     def _with_reach(self, best: Optimum) -> Optimum:
-        if best.optimal or self.question.target is None:
+        if best.optimal or self.gait_problem.target is None:
             return best
         return replace(best, message=f"{best.message}; {self._reach_message(best)}")
 
     def _cost(self, one: Optimum) -> float:
-        asked = self.question
+        asked = self.gait_problem
         return one.effort if asked.target is not None else asked.weight * one.effort - asked.aim.sign * one.value
 
     def _reach_message(self, stuck: Optimum) -> str:
         """Message about the largest value within reach, when a target is not."""
-        asked = replace(self.question, target=None, weight=1e-6, aim=Aim(self.question.aim.name, self._direction()))
+        asked = replace(
+            self.gait_problem, target=None, weight=1e-6, aim=Aim(self.gait_problem.aim.name, self._direction())
+        )
         other = _Search(self.part, asked, self.iterations, self.tolerance)
         most = other._solved_from(self._series(stuck.series(np.arange(256) / 256.0).q))
         if not most.optimal:
@@ -273,7 +277,7 @@ class _Search:
         return f"{asked.aim.name} of {size} is within reach"
 
     def _solved_from(self, x: np.ndarray) -> Optimum:
-        steps, margin, weight = 12 + 4 * self.question.harmonics, 0.0, self.question.weight
+        steps, margin, weight = 12 + 4 * self.gait_problem.harmonics, 0.0, self.gait_problem.weight
         solver, answer = self._solver(steps), None
         weights = self._weights(solver, x)
         for once in weights:
@@ -294,7 +298,7 @@ class _Search:
 
     def _solver(self, steps: int) -> Solver:
         if steps not in self.solvers:
-            self.solvers[steps] = Solver(self.question, steps)
+            self.solvers[steps] = Solver(self.gait_problem, steps)
         return self.solvers[steps]
 
     def _weights(self, solver: Solver, x: np.ndarray) -> list[float]:
@@ -302,7 +306,7 @@ class _Search:
 
         Otherwise gaits may wind several times.
         """
-        asked = self.question
+        asked = self.gait_problem
         value, effort = (float(y) for y in solver.outcome(x))
         first = 0.3 * abs(value) / effort
         if asked.target is not None or asked.budget is not None or not asked.weight < first:
@@ -313,7 +317,7 @@ class _Search:
 
     def _result(self, answer: Solution) -> tuple[Optimum, float, float]:
         """Gait of a solution, the error of its discrete value, and its violation of the limits."""
-        asked, H = self.question, self.question.harmonics
+        asked, H = self.gait_problem, self.gait_problem.harmonics
         table = answer.x.reshape(-1, asked.model.n)
         series = Fourier(table[0], table[1 : 1 + H], table[1 + H :])
         moved = self.reconstruction.displacement(series)
@@ -322,22 +326,22 @@ class _Search:
         excess = float(max((q - asked.high).max(), (asked.low - q).max(), 0.0))
         miss = 0.0 if asked.target is None else abs(value - asked.target)
         found = Optimum(
-            self.part.whole(series),
+            self.part.full_curve(series),
             series,
             asked.model.joint_names,
             value,
             moved,
             answer.effort,
             answer.status,
-            self._words(answer, value),
+            self._message(answer, value),
             answer.iterations,
             answer.gradient,
             max(excess, miss),
         )
         return found, abs(value - answer.value), excess
 
-    def _words(self, answer: Solution, value: float) -> str:
-        words, asked = answer.words.replace("_", " ").lower(), self.question
+    def _message(self, answer: Solution, value: float) -> str:
+        words, asked = answer.message.replace("_", " ").lower(), self.gait_problem
         if answer.status != "optimal":
             words += f"; the last gait reaches {value:.4g} with an effort of {answer.effort:.4g}"
             return words + ("" if asked.target is None else f", {asked.target:.4g} was wanted")

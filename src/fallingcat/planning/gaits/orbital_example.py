@@ -32,7 +32,7 @@ class OrbitalExample(NamedTuple):
     circle: Curve
     """in the plane"""
     map: CurvatureMap
-    exact: Displacement
+    integrated: Displacement
     estimates: dict[str, Estimate]
     """by frame"""
 
@@ -46,10 +46,10 @@ class OrbitalExample(NamedTuple):
         return np.degrees(np.asarray(EulerXYZ().from_matrix(pose[:3, :3])))
 
     def error(self, frame: str) -> np.ndarray:
-        """Error ``log(exact^-1 guess)`` (6) of the estimate in a frame."""
-        return estimate_error(self.model, self.exact, self.estimates[frame])
+        """Error ``log(integrated^-1 guess)`` (6) of the estimate in a frame."""
+        return estimate_error(self.model, self.integrated, self.estimates[frame])
 
-    def off(self, frame: str) -> float:
+    def error_angle(self, frame: str) -> float:
         """Angle (degrees) between the estimate in a frame and the integration."""
         return float(np.degrees(np.linalg.norm(self.error(frame)[3:])))
 
@@ -58,9 +58,9 @@ def orbital_example(frame: str = "virtual_chassis", radius: float = 0.5, points:
     """The map in ``frame`` (``points`` each way), the exact displacement, and the estimate in each frame.
 
     >>> found = orbital_example()
-    >>> print(*(f"{x:.2f}" for x in found.angles(found.exact.pose)))
+    >>> print(*(f"{x:.2f}" for x in found.angles(found.integrated.pose)))
     -0.08 0.19 -13.77
-    >>> found.off("minimum_perturbation") < 0.02
+    >>> found.error_angle("minimum_perturbation") < 0.02
     True
     """
     arm = robots.orbital_arm()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ...arrays import solve, takes
+from ...arrays import argument_sizes, solve
 from ...arrays.types import Vector
 from ...dynamics import bias_forces, mass_matrix
 from ...model import Model, State
 
 
-@takes(shape_acceleration="n")
+@argument_sizes(shape_acceleration="n")
 def shape_forces(model: Model, state: State, shape_acceleration: Vector) -> Vector:
     """Joint forces (n) for an acceleration (n) of the joints, with no wrench on the base.
 

@@ -100,11 +100,11 @@ class Survey(NamedTuple):
         """Rows of the table: exact displacements (m, degrees), estimate of the shown component, gap of the ends."""
         out = []
         for row in self.circles:
-            guess = shown(row.estimate, self.component)
+            guess = display_value(row.estimate, self.component)
             gap = np.linalg.norm(row.gap[:3]) if self.component < 3 else np.degrees(np.linalg.norm(row.gap[3:]))
-            cells = [f"{self.bend.factor * row.radius:.4g}", *(fixed(x, 4) for x in row.exact[:3])]
-            cells += [fixed(float(np.degrees(x)), 2) for x in row.exact[3:]]
-            out.append([*cells, fixed(guess, 4 if self.component < 3 else 2), f"{gap:.2g}"])
+            cells = [f"{self.bend.factor * row.radius:.4g}", *(format_fixed(x, 4) for x in row.exact[:3])]
+            cells += [format_fixed(float(np.degrees(x)), 2) for x in row.exact[3:]]
+            out.append([*cells, format_fixed(guess, 4 if self.component < 3 else 2), f"{gap:.2g}"])
         return out
 
     def data(self) -> dict[str, Any]:
@@ -150,29 +150,29 @@ def _row_data(row: Cycle) -> dict[str, Any]:
     return {"exact": row.exact.tolist(), "estimate": row.estimate.tolist()}
 
 
-def fixed(x: float, digits: int) -> str:
+def format_fixed(x: float, digits: int) -> str:
     """Number with so many digits, and no minus before a zero.
 
     Example:
-        >>> fixed(-1e-9, 2)
+        >>> format_fixed(-1e-9, 2)
         '0.00'
     """
     return f"{round(float(x), digits) + 0.0:.{digits}f}"
 
 
-def shown(x: np.ndarray, component: int) -> float:
+def display_value(x: np.ndarray, component: int) -> float:
     """A component of a displacement in m or degrees."""
     return float(x[component] if component < 3 else np.degrees(x[component]))
 
 
 def visible(x: np.ndarray, component: int) -> float:
-    """:func:`shown`, and zero where it is the rounding of other components.
+    """:func:`display_value`, and zero where it is the rounding of other components.
 
     >>> visible(np.array([0.0, 0.0, 0.0, 1.0, 1e-16, 0.0]), 4)
     0.0
     """
     size = float(np.abs(x[:3] if component < 3 else np.degrees(x[3:])).max())
-    value = shown(x, component)
+    value = display_value(x, component)
     # what symmetry makes zero comes out as rounding
     return value if abs(value) > max(1e-9 * size, 1e-12) else 0.0
 

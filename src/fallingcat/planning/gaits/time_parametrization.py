@@ -116,20 +116,20 @@ def time_parametrization(
     edges = np.unique(curve.breaks)
     steps = np.diff(edges)[:, None] * np.arange(points) / points
     grid = np.append((edges[:-1, None] + steps).ravel(), edges[-1])
-    return _result(curve, grid, *_fastest(_Demand.of(model, curve, grid, share), np.diff(grid)))
+    return _result(curve, grid, *_fastest(_Demand.from_curve(model, curve, grid, share), np.diff(grid)))
 
 
 class _Demand(NamedTuple):
-    """Constraints of the grid points, relative to the limits: ``|a u + b x| <= 1`` and ``x <= most``."""
+    """Constraints of the grid points, relative to the limits: ``|a u + b x| <= 1`` and ``x <= max_squared_speed``."""
 
     a: np.ndarray
     """``(N + 1) x n``"""
     b: np.ndarray
-    most: np.ndarray
+    max_squared_speed: np.ndarray
     """``N + 1``; zero at both ends, unless the curve itself rests there"""
 
     @classmethod
-    def of(cls, model: Model, curve: Curve, grid: np.ndarray, share: float) -> _Demand:
+    def from_curve(cls, model: Model, curve: Curve, grid: np.ndarray, share: float) -> _Demand:
         effort, speed = (share * np.array([getattr(x, what) for x in model.limits]) for what in ("effort", "velocity"))
         jet = curve(grid)
         used = np.abs(jet.dq).max(axis=0) > 0.0
@@ -153,8 +153,8 @@ class _Demand(NamedTuple):
 
 def _fastest(demand: _Demand, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Largest ``x`` (N + 1) at the points and ``u`` (N) between them."""
-    bounds = [_Bounds.between(demand, i, step) for i, step in enumerate(steps)]
-    most = demand.most.copy()  # from which the end can be reached
+    bounds = [_Bounds.from_step(demand, i, step) for i, step in enumerate(steps)]
+    most = demand.max_squared_speed.copy()  # from which the end can be reached
     for i in range(len(steps) - 1, -1, -1):
         most[i] = min(most[i], bounds[i].largest(most[i + 1], steps[i]))
     x, u = np.zeros(len(steps) + 1), np.zeros(len(steps))
@@ -169,14 +169,14 @@ def _fastest(demand: _Demand, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 class _Bounds(NamedTuple):
-    """Bounds ``|a u + b x| <= 1`` at both ends of a step as ``|u - center x| <= half``; and ``x <= most``."""
+    """Bounds of both ends of a step as ``|u - center x| <= half_width`` and ``x <= max_squared_speed``."""
 
     center: np.ndarray
-    half: np.ndarray
-    most: float
+    half_width: np.ndarray
+    max_squared_speed: float
 
     @classmethod
-    def between(cls, demand: _Demand, i: int, step: float) -> _Bounds:
+    def from_step(cls, demand: _Demand, i: int, step: float) -> _Bounds:
         b = np.concatenate([demand.b[i], demand.b[i + 1]])
         a = np.concatenate([demand.a[i], demand.a[i + 1] + 2.0 * step * demand.b[i + 1]])  # x there is x + 2 step u
         weak = np.abs(a) * (2.0 * step) <= 1e-9 * np.abs(
@@ -188,7 +188,7 @@ class _Bounds(NamedTuple):
 
     def upper(self, x: float) -> float:
         """Largest ``u`` at ``x``."""
-        return float((self.center * x + self.half).min(initial=np.inf))
+        return float((self.center * x + self.half_width).min(initial=np.inf))
 
     def largest(self, then: float, step: float) -> float:
         """Largest ``x`` with a ``u`` within the bounds that takes it to between 0 and ``then``.
@@ -196,11 +196,11 @@ class _Bounds(NamedTuple):
         Each lower bound of ``u`` is compared with each upper one.
         """
         back = -1.0 / (2.0 * step)
-        low, low_slope = np.append(-self.half, 0.0), np.append(self.center, back)
-        high, high_slope = np.append(self.half, -back * then), np.append(self.center, back)
+        low, low_slope = np.append(-self.half_width, 0.0), np.append(self.center, back)
+        high, high_slope = np.append(self.half_width, -back * then), np.append(self.center, back)
         room, closing = high - low[:, None], low_slope[:, None] - high_slope
         meet = closing > 0.0
-        return float(min(self.most, (room[meet] / closing[meet]).min(initial=np.inf)))
+        return float(min(self.max_squared_speed, (room[meet] / closing[meet]).min(initial=np.inf)))
 
 
 def _result(curve: Curve, grid: np.ndarray, x: np.ndarray, u: np.ndarray) -> TimeParametrization:

@@ -113,17 +113,17 @@ def reorient(
     if not (room > 0.0).all():
         raise ModelError(f"joint {model.joint_names[int(np.argmin(room))]!r} is at its limit: it has no room to move")
     search = _Search(model, at, harmonics, room)
-    good, x = search.first(turn, most, None if start is None else search.coefficients(start))
+    good, x = search.initial_cycle(turn, most, None if start is None else search.coefficients(start))
     bad = 0  # cycles that are too few
     while good - bad > 1:
         cycles = max(bad + 1, min(good - 1, int(CYCLE_RATIO * good) if bad == 0 else (good + bad) // 2))
         # turns are areas to leading order: fewer cycles need radii larger by the root
-        found = search.fitting(turn / cycles, np.sqrt(good / cycles) * x)
+        found = search.least_effort_cycle(turn / cycles, np.sqrt(good / cycles) * x)
         if found is None:
             bad = cycles
         else:
             good, x = cycles, found
-    return search.judged(x, turn, good)
+    return search.evaluate(x, turn, good)
 
 
 class _Search:
@@ -138,20 +138,20 @@ class _Search:
         self.waves = 2.0 * np.pi * h
         self.lightness = np.tile(np.repeat(1.0 / h**2, model.n), 2)  # over effort: squares of rates
 
-    def first(self, turn: np.ndarray, most: int, start: np.ndarray | None) -> tuple[int, np.ndarray]:
+    def initial_cycle(self, turn: np.ndarray, most: int, start: np.ndarray | None) -> tuple[int, np.ndarray]:
         """Many small cycles, from the curvature at the origin; or few, from a gait that is known."""
         cycles = 1
         small = min(FIRST_REACH, float(self.room.min()))
         while start is None and cycles <= most and np.abs(self.guess(turn / cycles)).max() > small:
             cycles = 2 * cycles
         while cycles <= most:
-            x = self.fitting(turn / cycles, self.guess(turn / cycles) if start is None else start)
+            x = self.least_effort_cycle(turn / cycles, self.guess(turn / cycles) if start is None else start)
             if x is not None:
                 return cycles, x
             cycles = 2 * cycles
         raise NumericsError(f"{most} cycles within reach do not turn the base of {self.model.name!r} that far")
 
-    def turning(self, joints: np.ndarray) -> np.ndarray:
+    def rotational_curvature(self, joints: np.ndarray) -> np.ndarray:
         """``N x 3 x n x n``: the rotational part of the curvature at shapes (N x n)."""
         F = np.asarray(self._curvature(np.atleast_2d(joints)))
         return np.einsum("im,sm...->si...", self.model.base.selection[3:], F)
@@ -159,7 +159,7 @@ class _Search:
     def guess(self, turn: np.ndarray) -> np.ndarray:
         """Circles in the planes of the smallest area: ``c_h ^ s_h = area_h / (pi h)``."""
         pairs = np.triu_indices(self.model.n, 1)
-        tensor, area = self.turning(self.origin)[0][:, *pairs], np.zeros((self.model.n, self.model.n))
+        tensor, area = self.rotational_curvature(self.origin)[0][:, *pairs], np.zeros((self.model.n, self.model.n))
         # areas of least norm: a turn that is a millionth as strong as the strongest would need huge circles
         area[pairs] = np.linalg.pinv(tensor, rcond=1e-6) @ turn
         if not np.allclose(tensor @ area[pairs], turn, rtol=0.0, atol=1e-6 * np.linalg.norm(turn)):
@@ -191,23 +191,23 @@ class _Search:
         cosines, sines = x.reshape(2, self.harmonics, self.model.n)
         return Fourier(self.origin - cosines.sum(axis=0), cosines, sines)
 
-    def turned(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def cycle_rotation(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """``3``: rotation vector of one cycle, and its derivative (3 x 2 H n)."""
         gait = self.gait(x)
         moved = self.reconstruction.displacement(gait)
         s, R = moved.times, moved.path[:, :3, :3]
         jet, w = gait(s), _simpson(s)
-        pushes = np.einsum("s,sik,skab,sa->sib", w, R[-1].T @ R, self.turning(jet.q), jet.dq)
+        pushes = np.einsum("s,sik,skab,sa->sib", w, R[-1].T @ R, self.rotational_curvature(jet.q), jet.dq)
         angles = s[:, None] * self.waves
         shapes = np.concatenate([np.cos(angles) - 1.0, np.sin(angles)], axis=1)  # dq of each coefficient
         slopes = np.einsum("sib,sh->ihb", pushes, shapes).reshape(3, -1)
         turn = np.asarray(log(R[-1]), dtype=float)
         return turn, np.asarray(SO3().dexp_right_inverse(turn)) @ slopes
 
-    def fitting(self, turn: np.ndarray, x: np.ndarray) -> np.ndarray | None:
+    def least_effort_cycle(self, turn: np.ndarray, x: np.ndarray) -> np.ndarray | None:
         """Coefficients of a cycle of least effort that turns by ``turn``, near ``x``; None: there is none in reach."""
         for _ in range(MAX_STEPS):
-            now, J = self.turned(x)
+            now, J = self.cycle_rotation(x)
             J, missed = self.axes @ J, self.axes @ (turn - now)
             light = J * self.lightness
             gram = light @ J.T
@@ -226,7 +226,7 @@ class _Search:
             )  # limit the step: the linearization holds nearby only
             x = x + toward - settled * RELAXATION * idle
         for _ in range(MAX_STEPS):  # now the turn alone
-            now, J = self.turned(x)
+            now, J = self.cycle_rotation(x)
             if np.linalg.norm(turn - now) <= TURN_TOLERANCE:
                 return x if (self.farthest(x) <= self.room).all() else None
             J = self.axes @ J
@@ -237,7 +237,7 @@ class _Search:
         """Largest distance (n) of each joint from the origin."""
         return np.asarray(np.abs(self.gait(x)(np.linspace(0.0, 1.0, REACH_POINTS)).q - self.origin).max(axis=0))
 
-    def judged(self, x: np.ndarray, turn: np.ndarray, cycles: int) -> Reorientation:
+    def evaluate(self, x: np.ndarray, turn: np.ndarray, cycles: int) -> Reorientation:
         """Result of all cycles, multiplied out."""
         moved = self.reconstruction.displacement(self.gait(x))
         whole = np.linalg.matrix_power(moved.pose[:3, :3], cycles)

@@ -25,7 +25,7 @@ from ...lie.magnus import NODES, step_logarithm
 from ...lie.quaternions import inverse, left_matrix
 from ...model import Model, State
 from ..gaits.gait import turning_axes
-from ..gaits.interrupts import ctrl_c, watch
+from ..gaits.interrupts import ctrl_c, interrupt_callback
 from ..gaits.shape_forces import shape_forces
 from ..gaits.splines import Spline, hermite
 from ..gaits.transcription import advance_pose, casadi_module, following_twist
@@ -41,12 +41,12 @@ FIRST_BARRIER = 1e-3
 # one interval ---------------------------------------------------------------------------------------------------------
 
 
-def demanded(model: Model, joints: Vector, slopes: Vector, bends: Vector) -> Vector:
+def joint_forces(model: Model, joints: Vector, slopes: Vector, bends: Vector) -> Vector:
     """Joint forces (n) of a motion without momentum, from the shape and its first two derivatives (n each)."""
-    return shape_forces(model, _following(model, joints, slopes), bends)
+    return shape_forces(model, _momentum_free_state(model, joints, slopes), bends)
 
 
-def passed(model: Model, first: Vector, second: Vector, *, h: float) -> Vector:
+def interval_motion(model: Model, first: Vector, second: Vector, *, h: float) -> Vector:
     """Attitude (4) at the end and forces (n) at the start, in the middle and at the end of an interval of length ``h``.
 
     ``first`` and ``second`` are its nodes ``[shape; slope; attitude]``.
@@ -54,14 +54,16 @@ def passed(model: Model, first: Vector, second: Vector, *, h: float) -> Vector:
     n = model.n
     ends = stack([first[:n], second[:n], h * first[n : 2 * n], h * second[n : 2 * n]])
     places, steps, _ = (weights @ ends for weights in hermite(NODES))
-    turns = [model.base.selection[3:] @ _following(model, q, dq).twist for q, dq in zip(places, steps, strict=True)]
+    turns = [
+        model.base.selection[3:] @ _momentum_free_state(model, q, dq).twist for q, dq in zip(places, steps, strict=True)
+    ]
     attitude = advance_pose(SO3(), concatenate([np.zeros(3), first[2 * n :]]), step_logarithm(cross, *turns))[3:]
     q, dq, ddq = (weights @ ends for weights in hermite(FORCE_POINTS))
-    forces = [demanded(model, q[k], (1.0 / h) * dq[k], (1.0 / h**2) * ddq[k]) for k in range(len(FORCE_POINTS))]
+    forces = [joint_forces(model, q[k], (1.0 / h) * dq[k], (1.0 / h**2) * ddq[k]) for k in range(len(FORCE_POINTS))]
     return concatenate([attitude, *forces])
 
 
-def _following(model: Model, joints: Vector, rates: Vector) -> State:
+def _momentum_free_state(model: Model, joints: Vector, rates: Vector) -> State:
     """State with the twist of the base that follows without momentum."""
     state = State(np.eye(4), joints, np.zeros(model.m), rates)
     return state._replace(twist=following_twist(model, state))
@@ -79,7 +81,7 @@ class Bounds(NamedTuple):
     effort: np.ndarray
 
     @classmethod
-    def of(cls, model: Model) -> Bounds:
+    def from_model(cls, model: Model) -> Bounds:
         """Limits of the model."""
         names = ("lower", "upper", "velocity", "effort")
         return cls(*(np.array([getattr(x, name) for x in model.limits]) for name in names))
@@ -95,15 +97,16 @@ class Solution(NamedTuple):
     spline: Spline
     time: float
     """s: least time at which limits hold at the collocation points"""
-    words: str
+    message: str
     iterations: int
 
 
 class Collocation:
     """Least ``T`` over N intervals: ``x = [T; shape, slope, attitude of every node]``.
 
-    With a rotation vector ``turn`` (3) the base ends there.  Everything nonlinear is ``T^2`` or in :func:`passed`,
-    whose derivatives are taken for one interval and mapped over all: ``g = linear x + passing passed(x) + square T^2``.
+    With a rotation vector ``turn`` (3) the base ends there.  Everything nonlinear is ``T^2`` or in
+    :func:`interval_motion`, whose derivatives are taken for one interval and mapped over all:
+    ``g = linear x + passing interval_motion(x) + square T^2``.
     """
 
     def __init__(self, model: Model, bounds: Bounds, turn: np.ndarray | None, intervals: int) -> None:
@@ -111,7 +114,7 @@ class Collocation:
         casadi = self.casadi = casadi_module("the least time")
         self.model, self.bounds, self.intervals, self.width = model, bounds, intervals, 2 * model.n + 4
         inputs = {"first": self.width, "second": self.width}
-        self.passed = compile(model, passed, target="casadi", inputs=inputs, h=1.0 / intervals)
+        self.interval_motion = compile(model, interval_motion, target="casadi", inputs=inputs, h=1.0 / intervals)
         x = casadi.MX.sym("x", 1 + self.width * (intervals + 1))
         nodes = casadi.reshape(x[1:], self.width, intervals + 1)
         known = casadi.MX.sym("known", 4 + len(FORCE_POINTS) * model.n, intervals), casadi.MX.sym("square")
@@ -130,7 +133,7 @@ class Collocation:
         before, after = slice(0, N), slice(1, N + 1)
         rows: list[tuple[Any, Any, Any]] = [(out[:4, :] - attitudes[:, after], 0.0, 0.0)]
         if turn is not None:
-            rows.append((casadi.DM(turning_axes(self.model) @ missing(turn)) @ attitudes[:, N], 0.0, 0.0))
+            rows.append((casadi.DM(turning_axes(self.model) @ attitude_error_map(turn)) @ attitudes[:, N], 0.0, 0.0))
         # a spline is within the hull of its Bezier points, and its slope within that of theirs
         rise, third = shapes[:, after] - shapes[:, before], slopes / (3.0 * N)
         hull = casadi.horzcat(shapes[:, before] + third[:, before], shapes[:, after] - third[:, after])
@@ -147,8 +150,8 @@ class Collocation:
         """The program, and the derivatives of its constraints: those of one interval, at their places."""
         casadi, N, (linear, passing, square) = self.casadi, self.intervals, parts
         a, b = casadi.SX.sym("a", self.width), casadi.SX.sym("b", self.width)
-        weights, z = casadi.SX.sym("weights", self.passed.size1_out(0)), casadi.vertcat(a, b)
-        out, size = self.passed(a, b), (self.passed.size1_out(0) * N, x.numel())
+        weights, z = casadi.SX.sym("weights", self.interval_motion.size1_out(0)), casadi.vertcat(a, b)
+        out, size = self.interval_motion(a, b), (self.interval_motion.size1_out(0) * N, x.numel())
         slopes, bends = casadi.jacobian(out, z), casadi.triu(casadi.hessian(casadi.dot(weights, out), z)[0])
         J = casadi.Function("slopes", [a, b], [_entries(casadi, slopes)]).map(N)(first, second)
         p, f, m = casadi.MX.sym("p", 0), casadi.MX.sym("f"), casadi.MX.sym("m", linear.shape[0])
@@ -158,7 +161,7 @@ class Collocation:
         J = _assemble_sparse(casadi, J, slopes, rows[:, 0], 1 + rows[:, 1], size)
         H = _assemble_sparse(casadi, H, bends, 1 + rows[:, 1], 1 + rows[:, 1], (size[1], size[1]))
         T = casadi.MX(casadi.DM.triplet([0], [0], [1.0], size[1], 1))
-        g = linear @ x + passing @ casadi.vec(self.passed.map(N)(first, second)) + square * x[0] ** 2
+        g = linear @ x + passing @ casadi.vec(self.interval_motion.map(N)(first, second)) + square * x[0] ** 2
         jacobian = linear + passing @ J + 2.0 * (square * x[0]) @ T.T
         hessian = H + 2.0 * casadi.dot(square, m) * (T @ T.T)
         options = {
@@ -175,7 +178,7 @@ class Collocation:
         n, nodes = self.model.n, np.hstack([spline.points, spline.slopes])
         start = [np.append(nodes[0], UPRIGHT)]
         for node in nodes[1:]:
-            attitude = np.asarray(self.passed(start[-1], np.append(node, UPRIGHT))).ravel()[:4]
+            attitude = np.asarray(self.interval_motion(start[-1], np.append(node, UPRIGHT))).ravel()[:4]
             start.append(np.append(node, attitude))
         low, high = (np.full((len(start), self.width), side) for side in (-np.inf, np.inf))
         low[:, :n], high[:, :n] = self.bounds.lower, self.bounds.upper
@@ -193,7 +196,7 @@ class Collocation:
             "acceptable_iter": 0,
         }  # else a point with large multipliers is accepted as optimum
         with ctrl_c() as pressed:
-            look = watch(self.casadi, self.problem, pressed)
+            look = interrupt_callback(self.casadi, self.problem, pressed)
             options = {"print_time": False, "ipopt": ipopt, "iteration_callback": look, **self.options}
             solver = self.casadi.nlpsol("least_time", "ipopt", self.problem, options)
             found = solver(
@@ -209,7 +212,7 @@ class Collocation:
         return answer
 
 
-def missing(turn: np.ndarray) -> np.ndarray:
+def attitude_error_map(turn: np.ndarray) -> np.ndarray:
     """Matrix (3 x 4) from an attitude to the vector part of its error to the rotation vector ``turn``."""
     wanted = rotations.quaternion_from_matrix(np.asarray(rotations.exp(turn)))
     return np.asarray(left_matrix(inverse(wanted)))[:3]

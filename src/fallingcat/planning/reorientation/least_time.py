@@ -19,7 +19,7 @@ from ..gaits.displacement import Displacement, Reconstruction
 from ..gaits.gait import Gait, Motion, check_motion, check_shape
 from ..gaits.ipopt import INFEASIBLE_STATUSES
 from ..gaits.splines import Spline
-from .collocation import Bounds, Collocation, Solution, demanded
+from .collocation import Bounds, Collocation, Solution, joint_forces
 
 CHECKED_POINTS = 17
 """Number of points of an interval, its ends included, at which limits are validated in the end."""
@@ -118,17 +118,17 @@ def least_time(
     turn = None if turn is None else np.asarray(vector(turn, 3, "turn"), dtype=float)
     motions, grids = list(starts) if isinstance(starts, Sequence) else [starts], _grids(intervals)
     search = _Search(_weightless(model), turn)
-    begun = [search.begun(motion, grids[0]) for motion in motions]
+    begun = [search.initial_spline(motion, grids[0]) for motion in motions]
     if not begun:
         raise ModelError("starts must be one motion or more")
     first = Collocation(search.model, search.bounds, turn, grids[0])
     solutions = [first.solve(spline, T, iterations, tolerance) for spline, T in begun]
-    tried = [search.time(answer) if answer.words == SOLVED_STATUS else np.nan for answer in solutions]
+    tried = [search.time(answer) if answer.message == SOLVED_STATUS else np.nan for answer in solutions]
     best = [solutions[int(np.nanargmin(tried)) if np.isfinite(tried).any() else 0]]
     for count in grids[1:]:
         finer = Collocation(search.model, search.bounds, turn, count)
         best.append(finer.solve(Spline.along(best[-1].spline, count), best[-1].time, iterations, tolerance))
-    found = search.judged(best, tuple(tried))
+    found = search.build_result(best, tuple(tried))
     if strict and not found.optimal:
         raise NumericsError(f"no least time was found: {found.message}")
     return found
@@ -155,16 +155,16 @@ class _Search:
     """Initial guesses, and validation of the solution."""
 
     def __init__(self, model: Model, turn: np.ndarray | None) -> None:
-        self.model, self.turn, self.bounds = model, turn, Bounds.of(model)
+        self.model, self.turn, self.bounds = model, turn, Bounds.from_model(model)
         if not (np.isfinite(self.bounds.speed) | np.isfinite(self.bounds.effort)).any():
             raise ModelError(f"nothing bounds the time: no joint of {model.name!r} has a limit of speed or effort")
         stuck = (self.bounds.speed == 0.0) | (self.bounds.effort == 0.0)
         if stuck.any():
             raise ModelError(f"joint {model.joint_names[int(np.argmax(stuck))]!r} has a speed or effort of 0: lock it")
         n = model.n
-        self._forces = compile(model, demanded, inputs={"joints": n, "slopes": n, "bends": n})
+        self._forces = compile(model, joint_forces, inputs={"joints": n, "slopes": n, "bends": n})
 
-    def begun(self, start: Motion, intervals: int) -> tuple[Spline, float]:
+    def initial_spline(self, start: Motion, intervals: int) -> tuple[Spline, float]:
         """Spline of a start from rest to rest, and its time (s)."""
         check_motion(start)
         if start.size != self.model.n:
@@ -177,26 +177,26 @@ class _Search:
             name = self.model.joint_names[int(np.argmax(moved))]
             raise ModelError(f"a start begins or ends beyond the limits of joint {name!r}")
         spline = Spline(points, slopes)
-        return spline, self.bounds.time(*self.taken(spline)[1:])
+        return spline, self.bounds.time(*self.sample_motion(spline)[1:])
 
     def time(self, answer: Solution) -> float:
         """Least time (s) that keeps the limits between nodes too."""
-        return self.bounds.time(*self.taken(answer.spline)[1:])
+        return self.bounds.time(*self.sample_motion(answer.spline)[1:])
 
-    def taken(self, spline: Spline) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def sample_motion(self, spline: Spline) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Shapes, slopes and forces (N x n) of the motion in one second, on both sides of nodes too."""
         k, x = np.divmod(np.arange(spline.intervals * CHECKED_POINTS), CHECKED_POINTS)
         jet = spline.within(k, x / (CHECKED_POINTS - 1.0))
         return jet.q, jet.dq, np.asarray(self._forces(*jet))
 
-    def judged(self, solutions: Sequence[Solution], tried: tuple[float, ...]) -> LeastTime:
+    def build_result(self, solutions: Sequence[Solution], tried: tuple[float, ...]) -> LeastTime:
         """Result from the last of the solutions on finer and finer intervals."""
         times = [self.time(answer) for answer in solutions]
         last, refined = solutions[-1], zip((answer.spline.intervals for answer in solutions), times, strict=True)
         moved = Reconstruction(self.model).displacement(last.spline)
         wanted = moved.pose[:3, :3] if self.turn is None else np.asarray(exp(self.turn))
         error = float(np.linalg.norm(log(wanted.T @ moved.pose[:3, :3])))
-        status, words = _STATUS.get(last.words, "unfinished"), last.words.replace("_", " ").lower()
+        status, words = _STATUS.get(last.message, "unfinished"), last.message.replace("_", " ").lower()
         if status == "optimal" and error > ATTITUDE_TOLERANCE:
             status, words = "unfinished", f"{words}, but the base ends {error:.0e} rad off: use more intervals"
         shares = self._at_limits(last.spline, last.time)
@@ -206,7 +206,7 @@ class _Search:
     def _at_limits(self, spline: Spline, T: float) -> np.ndarray:
         """``3 x n``: shares of the time at limits of shapes, speeds and efforts."""
         low, high, speed, effort = self.bounds
-        q, slopes, forces = self.taken(spline)
+        q, slopes, forces = self.sample_motion(spline)
         room = np.minimum(high - q, q - low)
         near = (
             room <= LIMIT_DISTANCE,

@@ -16,7 +16,7 @@ from ...errors import ModelError, describe
 from ...model import Model, State
 
 
-class Nearness(NamedTuple):
+class LimbClearance(NamedTuple):
     """Clearance of limbs at N shapes."""
 
     distance: np.ndarray
@@ -34,7 +34,7 @@ class Limbs:
         >>> import fallingcat as fc
         >>> dog = fc.robots.quadruped()
         >>> limbs = Limbs(dog, ["front_left_foot", "front_right_foot"])
-        >>> limbs.nearness(np.zeros((1, 12)), 0.1).distance.round(12)
+        >>> limbs.clearance(np.zeros((1, 12)), 0.1).distance.round(12)
         array([0.32])
     """
 
@@ -46,7 +46,7 @@ class Limbs:
         chains = [_chain(model, tip) for tip in tips]
         places = tuple(name for chain in chains for name in chain)
         self.model, self._nodes = model, compile_step(model, nodes, {}, ["joints"], places=places)
-        halves = [_halves(len(chain)) for chain in chains]
+        halves = [_midpoint_matrix(len(chain)) for chain in chains]
         points = np.zeros((sum(len(x) for x in halves), len(places)))
         row = column = 0
         for half in halves:
@@ -54,18 +54,18 @@ class Limbs:
             row, column = row + len(half), column + half.shape[1]
         limb = np.repeat(np.arange(len(chains)), [len(x) for x in halves])
         first, second = np.nonzero(np.triu(limb[:, None] != limb))
-        self._between = points[first] - points[second]  # pairs x places
+        self._pair_offsets = points[first] - points[second]  # pairs x places
 
-    def nearness(self, joints: np.ndarray, wanted: float) -> Nearness:
+    def clearance(self, joints: np.ndarray, wanted: float) -> LimbClearance:
         """Clearance at shapes (N x n), where points should be ``wanted`` (m) apart."""
         found = np.asarray(self._nodes(joints))
-        way = self._between @ found[..., 0]  # N x pairs x 3
+        way = self._pair_offsets @ found[..., 0]  # N x pairs x 3
         # where two points meet the direction between them is undefined: no pull, instead of 0 / 0
         d = np.maximum(np.linalg.norm(way, axis=2), 1e-12)
         near = np.maximum(1.0 - d / wanted, 0.0)
         pull = (-2.0 * near / (wanted * d))[:, :, None] * way
-        force = self._between.T @ pull  # N x places x 3
-        return Nearness(d.min(axis=1), np.sum(near**2, axis=1), np.einsum("nki,nkij->nj", force, found[..., 1:]))
+        force = self._pair_offsets.T @ pull  # N x places x 3
+        return LimbClearance(d.min(axis=1), np.sum(near**2, axis=1), np.einsum("nki,nkij->nj", force, found[..., 1:]))
 
 
 def nodes(model: Model, state: State, *, places: tuple[str, ...]) -> Tensor:
@@ -88,7 +88,7 @@ def _chain(model: Model, tip: str) -> list[str]:
     return chain[-2::-1] if len(chain) > 2 else chain[::-1]
 
 
-def _halves(count: int) -> np.ndarray:
+def _midpoint_matrix(count: int) -> np.ndarray:
     """Matrix ``(2 count - 1) x count`` of nodes and the midpoints between them."""
     out = np.zeros((2 * count - 1, count))
     out[::2] = np.eye(count)

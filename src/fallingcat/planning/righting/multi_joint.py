@@ -124,7 +124,7 @@ def quickest(
     if tips:
         search.limbs, search.clearance = Limbs(model, tips), positive(clearance, "clearance")
     if period is not None:
-        return search.within(positive(period, "period")).quickest(seed, float(turn))
+        return search.limited_to_period(positive(period, "period")).quickest(seed, float(turn))
     return _best_period(search, seed, float(turn))
 
 
@@ -156,8 +156,8 @@ def largest_turn(
         >>> bool(np.degrees(np.linalg.norm(log(moved.pose[:3, :3]))) > 60.0)
         True
     """
-    search = _Search(model, origin, axis).within(np.inf)
-    return search.curve(search.best(seed), search.turns, COMPARED_RAMP)
+    search = _Search(model, origin, axis).limited_to_period(np.inf)
+    return search.curve(search.largest_rotation(seed), search.turns, COMPARED_RAMP)
 
 
 def _best_period(search: _Search, seed: int, angle: float) -> QuickRighting:
@@ -165,7 +165,7 @@ def _best_period(search: _Search, seed: int, angle: float) -> QuickRighting:
     found: QuickRighting | None = None
     for period in search.longest_period() * 0.5 ** np.arange(MAX_PERIOD_COUNT):
         try:
-            new = search.within(float(period)).quickest(seed, angle)
+            new = search.limited_to_period(float(period)).quickest(seed, angle)
         except ModelError:
             if found is None:
                 raise
@@ -204,20 +204,20 @@ class _Search:
         rests = (self.speed == 0.0) | (effort == 0.0) | (upper - lower <= 2.0 * LIMIT_MARGIN)
         self.low = np.where(rests, start, np.maximum(lower + LIMIT_MARGIN, start - np.pi))
         self.high = np.where(rests, start, np.minimum(upper - LIMIT_MARGIN, start + np.pi))
-        self.most = self.room = 0.5 * (self.high - self.low)
+        self.max_amplitude = self.amplitude = 0.5 * (self.high - self.low)
 
-    def within(self, period: float) -> Self:
+    def limited_to_period(self, period: float) -> Self:
         """The same with the amplitudes that the drives reach in a period (s)."""
         amplitude = np.inf if np.isinf(period) else EFFORT_SHARE * self.speed * period / (2.0 * np.pi)
-        self.most = np.minimum(amplitude, self.room)
+        self.max_amplitude = np.minimum(amplitude, self.amplitude)
         return self
 
     def longest_period(self) -> float:
         """Period (s) in which each joint with a limit of speed uses its whole range, at most four of the median's."""
-        limited = (self.room > 0.0) & np.isfinite(self.speed)
+        limited = (self.amplitude > 0.0) & np.isfinite(self.speed)
         if not limited.any():
             return np.inf
-        periods = 2.0 * np.pi * self.room[limited] / (EFFORT_SHARE * self.speed[limited])
+        periods = 2.0 * np.pi * self.amplitude[limited] / (EFFORT_SHARE * self.speed[limited])
         return float(min(periods.max(), 4.0 * np.median(periods)))
 
     def curve(self, parts: np.ndarray, turns: float, ramp: float, bend: float = 1.0) -> RightingCurve:
@@ -226,7 +226,7 @@ class _Search:
 
     # which motion -------------------------------------------------------------------------------------------------
 
-    def best(self, seed: int) -> np.ndarray:
+    def largest_rotation(self, seed: int) -> np.ndarray:
         """Motion that turns most about the axis, of those found from random ones."""
         for self.turns in COMPARED_TURNS:
             rng = np.random.default_rng(seed)
@@ -240,18 +240,24 @@ class _Search:
 
     def random(self, rng: np.random.Generator) -> np.ndarray:
         phase = rng.uniform(0.0, 2.0 * np.pi, self.model.n)
-        low, high = self.low + self.most, self.high - self.most
-        return np.array([rng.uniform(low, np.maximum(low, high)), self.most * np.cos(phase), self.most * np.sin(phase)])
+        low, high = self.low + self.max_amplitude, self.high - self.max_amplitude
+        return np.array(
+            [
+                rng.uniform(low, np.maximum(low, high)),
+                self.max_amplitude * np.cos(phase),
+                self.max_amplitude * np.sin(phase),
+            ]
+        )
 
     def ascend(self, parts: np.ndarray, steps: int) -> tuple[float, np.ndarray]:
         """Turn about the axis (rad) after ascent, and the motion."""
-        turn, slope = self.turned(parts)
+        turn, slope = self.rotation_and_slope(parts)
         for _ in range(steps):
             way = self.farthest(slope) - parts
             gain, share = float(np.sum(slope * way)), 1.0
             # backtracking (Armijo): the maximum of the linear function need not turn more, as the turn is not concave
             while share > 1e-3:
-                ahead, slope_ahead = self.turned(parts + share * way)
+                ahead, slope_ahead = self.rotation_and_slope(parts + share * way)
                 if ahead > turn + 0.1 * share * gain:
                     break
                 share *= 0.5
@@ -263,12 +269,12 @@ class _Search:
     def farthest(self, slope: np.ndarray) -> np.ndarray:
         """Maximizer of a linear function with this ``slope`` (3 x n): joints go as far as they can, or stay."""
         size = np.hypot(slope[1], slope[2])
-        reach = np.where(size > np.abs(slope[0]), self.most, 0.0)
+        reach = np.where(size > np.abs(slope[0]), self.max_amplitude, 0.0)
         # 1e-300: where both slopes are zero the reach is zero, and any direction serves
         way = slope[1:] / np.maximum(size, 1e-300)
         return np.vstack([np.where(slope[0] > 0.0, self.high - reach, self.low + reach), reach * way])
 
-    def turned(self, parts: np.ndarray) -> tuple[float, np.ndarray]:
+    def rotation_and_slope(self, parts: np.ndarray) -> tuple[float, np.ndarray]:
         """Turn about the axis (rad), less penalties of other axes and of clearance; its derivative by the parts."""
         curve = self.curve(parts, self.turns, COMPARED_RAMP)
         moved = self.reconstruction.displacement(curve, tolerance=SEARCH_TOLERANCE)
@@ -279,18 +285,18 @@ class _Search:
             (self.axis - SIDE_TURN_PENALTY * aside) @ np.asarray(SO3().dexp_right_inverse(turn)) @ (R[-1].T @ R)
         )  # N x 3
         rule = _simpson(s, curve.breaks)
-        pushes = np.einsum("s,sk,skab,sa->sb", rule, seen, self._turning(jet.q), jet.dq)
+        pushes = np.einsum("s,sk,skab,sa->sb", rule, seen, self._rotational_curvature(jet.q), jet.dq)
         w, a = curve.weight(s), 2.0 * np.pi * curve.turns * s
         value = self.axis @ turn - 0.5 * SIDE_TURN_PENALTY * aside @ aside
         if self.limbs is not None:
-            near = self.limbs.nearness(jet.q, self.clearance)
+            near = self.limbs.clearance(jet.q, self.clearance)
             value, pushes = (
                 value - OVERLAP_PENALTY * rule @ near.cost,
                 pushes - OVERLAP_PENALTY * rule[:, None] * near.slope,
             )
         return float(value), np.stack([w, w * np.cos(a), w * np.sin(a)]) @ pushes
 
-    def _turning(self, joints: np.ndarray) -> np.ndarray:
+    def _rotational_curvature(self, joints: np.ndarray) -> np.ndarray:
         """``N x 3 x n x n``: the rotational part of the curvature."""
         return np.einsum("im,sm...->si...", self.model.base.selection[3:], np.asarray(self._curvature(joints)))
 
@@ -299,10 +305,10 @@ class _Search:
     def quickest(self, seed: int, angle: float) -> QuickRighting:
         """Fastest of the motions that turn by ``angle`` (rad): once around with large circles, or more often."""
         found: list[QuickRighting] = []
-        parts = self.best(seed)
+        parts = self.largest_rotation(seed)
         for turns in range(1, MAX_TURNS + 1):
             for ramp in RAMP_TURNS:
-                fitting = self.fitting(parts, angle, float(turns), min(0.5, ramp / turns))
+                fitting = self.scale_to_angle(parts, angle, float(turns), min(0.5, ramp / turns))
                 found += [] if fitting is None else [fitting]
             if len(found) > 2 * len(RAMP_TURNS):  # more often with smaller circles takes longer
                 break
@@ -311,7 +317,7 @@ class _Search:
             raise ModelError(f"{self.model.name!r} does not turn by {far} when its joints go around {MAX_TURNS} times")
         return min(found, key=lambda x: x.motion.duration)
 
-    def fitting(self, parts: np.ndarray, angle: float, turns: float, ramp: float) -> QuickRighting | None:
+    def scale_to_angle(self, parts: np.ndarray, angle: float, turns: float, ramp: float) -> QuickRighting | None:
         """Motion with circles as large as the angle needs; None where they would be too large."""
 
         def pose(bend: float) -> np.ndarray:

@@ -18,7 +18,7 @@ CAMERA_HEIGHT = 3.0
 FUR, LIGHT, DARK = "#e8974e", "#f3cfa2", "#2a2320"
 """Colors of the cat."""
 _TITLE = "A cat that falls without spin lands on its feet"
-_SAYING = (
+_EXPLANATION = (
     "It starts at rest and falls under gravity alone. It bends, carries the bend around, and straightens: the "
     "curvature of its mechanical connection turns it over, with zero angular momentum all the way."
 )
@@ -31,7 +31,7 @@ def drop_page(fall: Drop, whole: Model, is_cat: bool) -> Page:
     title = _TITLE if is_cat else f"{fall.model.name} falls without spin and turns over"
     return Page(
         title,
-        _SAYING,
+        _EXPLANATION,
         facts=_facts(fall),
         blocks=(_scene(fall, whole, keep, is_cat), _map(fall), *_charts(fall, keep, times)),
     )

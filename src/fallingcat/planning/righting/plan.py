@@ -163,7 +163,7 @@ class Planner:
             best = max(best, most)
             if bend is not None:
                 found.append(self._manoeuvre(self.curve(bend, count, share), attitude))
-        return min(found, key=ease, default=None), best
+        return min(found, key=manoeuvre_cost, default=None), best
 
     def _bend(self, turn: float, turns: float, tucked: float) -> tuple[float | None, np.ndarray, float]:
         """Smallest bend, see :func:`smallest_bend`."""
@@ -217,7 +217,7 @@ def smallest_bend(
     return root(miss, float(bends[i - 1]), float(bends[i]), 1e-9), attitudes[i], float(angles.max())
 
 
-def ease(manoeuvre: Manoeuvre) -> tuple[float, float]:
+def manoeuvre_cost(manoeuvre: Manoeuvre) -> tuple[float, float]:
     """Sort key of manoeuvres: the shortest time, then the largest force."""
     return round(manoeuvre.shortest, 6), float(manoeuvre.unit_forces.max())
 
@@ -262,7 +262,7 @@ def fastest_bending(found: Sequence[Bending], turn: float, up: Vector_3 | None =
             f"{found[0].model.name!r} cannot turn over by {np.degrees(turn):.0f} degrees: bends that are carried "
             f"around turn it about axes near the vertical, and so tilt it by {np.degrees(max(over)):.0f} at most"
         )
-    return min(rolling, key=lambda plan: ease(plan[1]))
+    return min(rolling, key=lambda plan: manoeuvre_cost(plan[1]))
 
 
 def tilt_angle(pose: np.ndarray, up: np.ndarray) -> float:

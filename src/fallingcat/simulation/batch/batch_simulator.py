@@ -16,7 +16,7 @@ from ...control import Law
 from ...control.laws.passive_joints import check_stops
 from ...errors import ModelError, describe
 from ...model import Model, State
-from ...records import short
+from ...records import short_text
 from ..build_problem import build_problem
 from ..defaults import default_method, one_code, takes_fixed_steps
 from ..devices import Cpu
@@ -138,7 +138,7 @@ class BatchSimulator(CompiledBatch):
         return copy.deepcopy(self, {id(self.problem.model): self.problem.model})
 
     def __repr__(self) -> str:
-        robots = f"{self.count} of {short(self.problem.model.name)}"
+        robots = f"{self.count} of {short_text(self.problem.model.name)}"
         return f"<BatchSimulator of {robots}: steps of {self.dt:g} s>"
 
     def step(self, steps: int = 1, forces: Matrix_N_n | None = None, **inputs: Vector | Matrix) -> None:

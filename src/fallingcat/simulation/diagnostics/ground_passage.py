@@ -11,7 +11,7 @@ from ...errors import FallingCatError
 from ...geometry.collision_points import CollisionPoints, collision_points
 from ...geometry.contact_points import Ground, touches
 from ...geometry.point_positions import level_heights
-from ...geometry.reduced_points import reduced
+from ...geometry.reduced_points import reduce_points
 from ...model import Model
 from ..outcome import Diagnostic, DiagnosticKind
 from .motion import Motion
@@ -86,6 +86,6 @@ def _unmonitored_points(model: Model, points: tuple[str, ...]) -> CollisionPoint
     base = model.links[0]
     names = [base.name, *names] if model.m and base.collisions and base.name not in touching else names
     try:
-        return reduced(collision_points(model, names)) if names else None
+        return reduce_points(collision_points(model, names)) if names else None
     except FallingCatError:  # a mesh that cannot be read
         return None

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import concatenate
-from ...arrays.differentiate import linearized
+from ...arrays.differentiate import value_and_jacobian
 from ...dynamics import inverse_dynamics
 from ...model import Model, State
 from .implicit.step import moving
@@ -48,7 +48,7 @@ def law_forces(
         return concatenate([total - concatenate([np.zeros(m), armature * a[m:]]), armature])
 
     y = concatenate([np.zeros(nv), state.velocity, memory[len(memory) - own :], given[m:], source.values])
-    value, D = linearized(forces, y, kinds)
+    value, D = value_and_jacobian(forces, y, kinds)
     q, v, by_memory, asked, numbers = np.split(D[:nv], sizes, axis=1)
     armature = concatenate([np.zeros(m), value[nv:]])
     return Blocks(q, v, np.zeros((nv, nv)), -armature[:, None] * np.eye(nv), by_memory, numbers), asked
@@ -67,7 +67,7 @@ def law_memory(source: StepArguments, state: State, velocity: Any, memory: Any, 
         return source.problem(numbers)[0].later(with_laws(memory, laws), t, at, dt)
 
     y = concatenate([np.zeros(nv), velocity, memory[len(memory) - total :], source.values])
-    q, v, by_memory, numbers = np.split(linearized(later, y, kinds)[1], np.cumsum([nv, nv, total]), axis=1)
+    q, v, by_memory, numbers = np.split(value_and_jacobian(later, y, kinds)[1], np.cumsum([nv, nv, total]), axis=1)
     return Blocks(q, v, np.zeros((total, nv)), np.zeros((total, nv)), by_memory, numbers)
 
 
@@ -81,4 +81,4 @@ def body_numbers(
     def forces(own: Any) -> Any:
         return inverse_dynamics(source.problem(own)[0].model if robot is None else robot(own), state, a)
 
-    return linearized(forces, source.values, kinds)[1]
+    return value_and_jacobian(forces, source.values, kinds)[1]

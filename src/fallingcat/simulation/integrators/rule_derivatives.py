@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...arrays import concatenate, scale
-from ...arrays.differentiate import linearized
+from ...arrays.differentiate import value_and_jacobian
 from ...arrays.tree_elimination import TreeElimination
 from ...dynamics.derivative_sweeps import changes, motion_of
 from ...dynamics.derivatives import by_motion, mass_of
@@ -110,7 +110,7 @@ class Forces(NamedTuple):
             return concatenate([problem.total(applied), brakes, *rates])
 
         y = concatenate([np.zeros(nv), state.velocity, memory.value, given[m:], source.values])
-        value, D = linearized(forces, y, kinds)
+        value, D = value_and_jacobian(forces, y, kinds)
         q, v, laws, joints, own = np.split(D, sizes, axis=1)
         found = q @ moved + v @ moves + laws @ memory.slope + joints @ self.lines.along(3, asked)
         whole = Tangent(value, found + own @ self.lines.along(4, len(source.wanted)))
@@ -154,7 +154,7 @@ class _Field:
         group, way = self.model.configuration, Displacement.of(self.model, x.value)
         there = moving(group.displace(self.start, x.value), v.value)
         moved = way.start(self.lines.along(0)) + way.way(x.slope)
-        rate, D = linearized(
+        rate, D = value_and_jacobian(
             lambda z: group.logarithm_rate(*np.split(z, 2)), concatenate([v.value, x.value]), self.kinds
         )
         forces, rates, brakes = self.forces.at(t, there, moved, v.slope, memory)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...arrays import concatenate, scale, takes
+from ...arrays import argument_sizes, concatenate, scale
 from ...compiler import compile, fields
 from ...compiler.compilation import compile_step
 from ...contact import Contact
@@ -63,7 +63,7 @@ def pose_of(rows: Any) -> Any:
     return homogeneous(rows[:, :3], rows[:, 3])
 
 
-@takes(x="nv")
+@argument_sizes(x="nv")
 def displaced_at(model: Model, state: State, x: Any) -> Any:
     """``[R p]``, joints and ``dx/dt`` where ``x`` leads from a state: see :class:`.VectorField`."""
     moved = model.configuration.displace(state, x)
@@ -71,7 +71,7 @@ def displaced_at(model: Model, state: State, x: Any) -> Any:
     return concatenate([moved.pose[:3].reshape(12), moved.joints, rate])
 
 
-@takes(forces="nv")
+@argument_sizes(forces="nv")
 def touch_at(model: Model, state: State, forces: Any, memory: Any, *, contact: Contact, mode: Mode) -> Any:
     """Forces of a contact by port, rate of its memory, guards: one after the other."""
     there = contact.touch(model, mode, state, memory, forces)

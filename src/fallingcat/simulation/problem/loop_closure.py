@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import any_nonzero, concatenate, is_numeric, scale, solve, takes
+from ...arrays import any_nonzero, argument_sizes, concatenate, is_numeric, scale, solve
 from ...caching import cached_property
 from ...compiler import compile, fields
 from ...constraints import loop_closure as loops
-from ...constraints.redundant_constraints import TreeResponse, hold, regular
+from ...constraints.redundant_constraints import TreeResponse, regularize, solve_constraint_forces
 from ...dynamics import mass_matrix
 from ...dynamics.sweeps import places_above
 from ...errors import ModelError
@@ -37,7 +37,7 @@ def closed_motion(model: Model, state: State, forces: Any) -> tuple[Any, Any]:
     return both[: model.nv], both[model.nv :]
 
 
-@takes(forces="nv")
+@argument_sizes(forces="nv")
 def closed_motion_at(model: Model, state: State, forces: Any) -> Any:
     """Acceleration and forces in loops, one after the other."""
     found, J = loops.constrained_motion(model, state, forces, loops.STABILIZATION)
@@ -56,7 +56,7 @@ def closing_forces(model: Model, state: State, free: Any, mass: Any, dt: Any) ->
     """
     error, J, bias = loops.equations(model, state)
     demand = scale(-1.0 / dt, J @ state.velocity + scale(1.0 / dt, error)) - 0.375 * bias
-    return J.T @ hold(TreeResponse(mass, places_above(model)), J, J, free, demand).forces
+    return J.T @ solve_constraint_forces(TreeResponse(mass, places_above(model)), J, J, free, demand).forces
 
 
 class InnerLoops:
@@ -102,7 +102,7 @@ class InnerLoops:
         opening = scale(1.0 / dt, error)
         if isinstance(self.J, np.ndarray) and not any_nonzero(self.J):  # of links that cannot move beside each other
             return opening, np.zeros(len(self.J))
-        filled, beyond = regular(self.J, J @ self._respond(self.J.T))
+        filled, beyond = regularize(self.J, J @ self._respond(self.J.T))
         x = solve(filled, beyond(opening) - opening)
         return opening, x - beyond(x)
 
@@ -110,7 +110,7 @@ class InnerLoops:
         """The velocity (nv) after the least impulses in them with which they stay closed."""
         if not len(self.J):
             return velocity
-        return hold(self._response, self.J, self.J, velocity, np.zeros(len(self.J))).motion
+        return solve_constraint_forces(self._response, self.J, self.J, velocity, np.zeros(len(self.J))).motion
 
 
 def row_count(model: Model) -> int:

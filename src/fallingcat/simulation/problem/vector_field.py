@@ -18,7 +18,7 @@ from ...arrays.types import Matrix, Scalar, Vector
 from ...contact.base import Jump, Mode
 from ...dynamics import displace
 from ...model import State
-from ...records import short
+from ...records import short_text
 from .compiled_dynamics import displaced, pose_of
 from .problem import Problem
 
@@ -158,7 +158,7 @@ class VectorField:
             self._packed = layout_of(problem, len(memory)).pack(start, memory, works)
 
     def __repr__(self) -> str:
-        return f"<VectorField of {short(self.problem.model.name)}>"
+        return f"<VectorField of {short_text(self.problem.model.name)}>"
 
     def __call__(self, t: Scalar, y: Vector) -> Vector:
         """Derivative ``dy/dt`` at a time (s) and a vector."""

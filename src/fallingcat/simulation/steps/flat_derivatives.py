@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays import block, concatenate, stack
-from ...arrays.differentiate import linearized
+from ...arrays.differentiate import value_and_jacobian
 from ...errors import ModelError
 from ...lie import Group
 from ...model import Model
@@ -51,7 +51,9 @@ def tangent_of(model: Model, q: Any) -> Any:
 
 def coordinates_of(model: Model, q: Any) -> Any:
     """``nq x nv``: change of flat coordinates by a tangent vector."""
-    return _blocks(model, q, lambda group, x: linearized(lambda d: group.moved(x, d), np.zeros(group.dim), [x])[1])
+    return _blocks(
+        model, q, lambda group, x: value_and_jacobian(lambda d: group.moved(x, d), np.zeros(group.dim), [x])[1]
+    )
 
 
 def _tangent(group: Group, x: Any) -> Any:
@@ -59,7 +61,7 @@ def _tangent(group: Group, x: Any) -> Any:
     if group.additive:
         return np.eye(group.dim)
     size = len(group.identity())
-    _, D = linearized(lambda y: group.element(y).reshape(size * size), x, [x])
+    _, D = value_and_jacobian(lambda y: group.element(y).reshape(size * size), x, [x])
     back = group.inverse(group.element(x))
     return stack([group.vee(back @ column.reshape(size, size)) for column in D.T], axis=1)
 

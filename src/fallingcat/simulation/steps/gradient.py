@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ...arrays import concatenate
-from ...arrays.differentiate import linearized
+from ...arrays.differentiate import value_and_jacobian
 from ...arrays.types import Matrix, Numbers
 from ...caching import cached_property
 from ...compiler import compile
@@ -111,7 +111,7 @@ def cost_slopes(model: Model, q: Any, v: Any, forces: Any, data: Any, *, cost: C
         at = model.configuration.displace(here, moved)._replace(twist=velocity[:m], rates=velocity[m:])
         return np.reshape(cost(model, at, asked, data), 1)
 
-    value, slopes = linearized(total, concatenate([np.zeros(nv), v, forces]), [q, v, forces, data])
+    value, slopes = value_and_jacobian(total, concatenate([np.zeros(nv), v, forces]), [q, v, forces, data])
     return concatenate([value, slopes[0]])
 
 

@@ -31,7 +31,7 @@ STEP = 1e-3
 """s: of the simulation"""
 BELOW_HALF = np.pi * (1.0 - 1e-12)
 """rad: rotation vectors are rounded, and must not be longer than a half turn"""
-GOLDEN = np.pi * (3.0 - np.sqrt(5.0))
+GOLDEN_ANGLE = np.pi * (3.0 - np.sqrt(5.0))
 """rad: between two points of the spiral"""
 
 
@@ -62,7 +62,7 @@ class AstronautResult:
         return float(self.plan.cycles**2 * np.mean(np.sum(rates**2, axis=1)))
 
     @property
-    def missed(self) -> float:
+    def attitude_error(self) -> float:
         """Angle between the simulated attitude and the wanted one (deg)."""
         turned = self.flight.poses[0, :3, :3].T @ self.flight.poses[-1, :3, :3]
         wanted = np.linalg.matrix_power(self.plan.cycle.pose[:3, :3], self.plan.cycles)
@@ -73,7 +73,7 @@ class AstronautResult:
         """Largest angular momentum in flight, relative to what the joint rates alone carry."""
         return float(np.abs(self.flight.momenta("centroidal")[:, 3:]).max() / momentum_scale(self.flight))
 
-    def used(self, limit: str) -> float:
+    def limit_share(self, limit: str) -> float:
         """Largest share of a limit, ``"effort"`` or ``"velocity"``, in the simulated flight."""
         most = np.array([getattr(x, limit) for x in self.model.limits])
         seen = self.flight.rates if limit == "velocity" else self.flight.port_forces["controller"][:, self.model.m :]
@@ -94,10 +94,10 @@ class AstronautTurn(SimulatedKind[AstronautParameters, AstronautResult]):
         "effort": lambda seen: seen.effort,
         "time": lambda seen: seen.motion.duration,
         "planned_error": lambda seen: np.degrees(seen.plan.error),
-        "missed": lambda seen: seen.missed,
+        "missed": lambda seen: seen.attitude_error,
         "spin": lambda seen: seen.spin,
-        "torque": lambda seen: seen.used("effort"),
-        "speed": lambda seen: seen.used("velocity"),
+        "torque": lambda seen: seen.limit_share("effort"),
+        "speed": lambda seen: seen.limit_share("velocity"),
         "reach": lambda seen: np.degrees(seen.plan.reach),
     }
 
@@ -137,7 +137,7 @@ def axes() -> np.ndarray:
     k = np.arange(AXES)
     z = 1.0 - (2.0 * k + 1.0) / AXES
     ring = np.sqrt(1.0 - z * z)
-    return np.stack([ring * np.cos(GOLDEN * k), ring * np.sin(GOLDEN * k), z], axis=1)
+    return np.stack([ring * np.cos(GOLDEN_ANGLE * k), ring * np.sin(GOLDEN_ANGLE * k), z], axis=1)
 
 
 def all_cycles(plan: Reorientation) -> Fourier:

@@ -45,12 +45,12 @@ class CirclingResult(NamedTuple):
     joints: np.ndarray
     errors: np.ndarray
     """``N x 6`` of the tool: m, rad"""
-    missed: np.ndarray
+    velocity_error: np.ndarray
     """``N``: the largest difference between the tool's velocity and what its task asks for (m/s, rad/s)"""
     elbow: np.ndarray
     """``N x 3``: where the elbow is (m)"""
 
-    def settled(self, values: np.ndarray) -> np.ndarray:
+    def after_transient(self, values: np.ndarray) -> np.ndarray:
         """Values after the transient of the beginning."""
         return values[self.times >= TRANSIENT_TIME]
 
@@ -61,10 +61,10 @@ class Circling(StudyKind[CirclingParameters, CirclingResult]):
 
     name, parameters = "circling-arm", CirclingParameters
     measures: Mapping[str, Callable[[CirclingResult], SupportsFloat]] = {
-        "tool_error": lambda seen: np.linalg.norm(seen.settled(seen.errors)[:, :3], axis=1).max(),
-        "tool_turn": lambda seen: np.linalg.norm(seen.settled(seen.errors)[:, 3:], axis=1).max(),
-        "disturbance": lambda seen: seen.missed.max(),
-        "elbow_travel": lambda seen: np.ptp(seen.settled(seen.elbow)[:, 1]),
+        "tool_error": lambda seen: np.linalg.norm(seen.after_transient(seen.errors)[:, :3], axis=1).max(),
+        "tool_turn": lambda seen: np.linalg.norm(seen.after_transient(seen.errors)[:, 3:], axis=1).max(),
+        "disturbance": lambda seen: seen.velocity_error.max(),
+        "elbow_travel": lambda seen: np.ptp(seen.after_transient(seen.elbow)[:, 1]),
         "room": lambda seen: min(
             float(np.min(side * (limit - seen.joints[:, i])))
             for i, bounds in enumerate(seen.model.limits)

@@ -220,11 +220,11 @@ def floating_numbers() -> dict[str, float]:
     found["two_feet"] = float(np.linalg.norm(floating_inverse_dynamics(dog, at, consistent, FEET[:2]).residual))
     up = BaseTask(acceleration=[0.3, -0.2, 0.5, 0.1, 0.4, -0.3], gain=0.0)
     torques = PrioritizedControl([[up]], FEET).torques(dog, at)
-    moved = _moved(dog, at, torques)
+    moved = _acceleration_under(dog, at, torques)
     inverse = floating_inverse_dynamics(dog, at, moved, FEET)
     squeezed = floating_inverse_dynamics(dog, at, moved, FEET, torques=rng.standard_normal(dog.n))
     found["algorithm_2"] = float(np.abs(inverse.torques - torques).max())
-    found["internal_motion"] = float(np.abs(_moved(dog, at, squeezed.torques) - moved).max())
+    found["internal_motion"] = float(np.abs(_acceleration_under(dog, at, squeezed.torques) - moved).max())
     found["internal_force"] = float(np.abs(squeezed.forces - inverse.forces).max())
     arm = robots.planar_arm()
     state = arm.state(joints=[0.3, 0.4, 0.5], rates=[0.6, 0.7, 0.8])
@@ -233,7 +233,7 @@ def floating_numbers() -> dict[str, float]:
     return found | virtual_numbers(dog, at)
 
 
-def _moved(dog: Model, at: State, torques: np.ndarray) -> np.ndarray:
+def _acceleration_under(dog: Model, at: State, torques: np.ndarray) -> np.ndarray:
     """The acceleration under torques, on four feet."""
     J, bias, _, _ = support_dynamics(dog, at, FEET)
     forces = np.concatenate([np.zeros(dog.m), torques])

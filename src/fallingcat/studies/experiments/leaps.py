@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, Final, Literal, NamedTuple, SupportsFloat
@@ -12,24 +12,13 @@ from pydantic import Field
 
 from ...arrays import concatenate, cos, sin, tanh
 from ...contact import CompliantFloor, Terrain
-from ...control import (
-    CenterOfMassTask,
-    JointLimits,
-    JointsTask,
-    Limit,
-    RotationTask,
-    SampledController,
-    TorqueLimits,
-    WholeBody,
-)
 from ...dynamics import link_pose
 from ...model import Model, State, robots
 from ...optimal import ContactPhases, OptimalResult, Phase, Problem, solve
-from ...simulation import Trajectory, simulate
+from ...simulation import Trajectory
 from ...visualization import Chart, Line
-from ..kind import Figures, Parameters, Progress, study_kind
-from ..simulated import SimulatedKind
-from ..tables import Study
+from ..kind import Parameters, Progress, study_kind
+from .tracked_plan import END_MEASURES, PLAN_MEASURES, SHARE, Controller, TrackedPlan, stand_still, track
 
 FEET: Final = tuple(f"{end}_{side}_foot" for end in ("front", "rear") for side in ("left", "right"))
 CROUCH: Final = np.tile([0.0, 0.8, -1.6], 4)
@@ -38,14 +27,9 @@ STEP: Final = 0.01
 """s"""
 EDGE, EDGE_WIDTH, CLEARANCE = 0.38, 0.03, 0.02
 """m: where the box begins, over which length its edge is rounded, and how far feet stay from it"""
-RATE: Final = 1000.0
-"""Hz: of the feedback in the simulated run"""
-SHARE: Final = 0.9
-"""Share of the drives' torque and of the friction that a plan may use: the rest is for the feedback."""
 DELAY, GAIN, HEIGHT = 0.01, 10.0, 0.27
 """s after the planned touchdown at which whole-body control takes over, its gain (1/s), and the height (m) of the
 center of mass over the feet"""
-Controller = Callable[[float, State], Any]
 TOLERANCES: Final[dict[str, Any]] = {"tolerance": 1e-4, "constraint_tolerance": 1e-4}
 GUESS_NOISE, MAX_GUESSES = 0.01, 8
 """Deviation of the joints of a guess (rad) from one posture at all times, with which rounding decides where the search
@@ -99,7 +83,7 @@ class LeapResult(NamedTuple):
         return float((feet[..., 2] - ground.height(feet[..., 0], feet[..., 1])).min())
 
     @property
-    def turned(self) -> float:
+    def trunk_rotation(self) -> float:
         """Angle (rad) by which the trunk turns about the y axis in the run."""
         R = self.run.poses[:, :3, :3]
         angles = np.unwrap(np.arctan2(R[:, 0, 2], R[:, 0, 0]))
@@ -140,8 +124,8 @@ def leap_problem(parameters: LeapParameters) -> tuple[Problem, State]:
     problem = Problem(
         phases,
         start,
-        cost=moving,
-        final_cost=standing,
+        cost=running_residual,
+        final_cost=final_residual,
         equality=lambda model, state, forces, data: data[TOUCHDOWN] * (_places(model, state) - land.ravel()),
         inequality=_limits(parameters),
         force_limits=(-limits, limits),
@@ -179,7 +163,7 @@ def _attitude(state: State, angle: Any) -> Any:
     return concatenate([np.reshape(R[i, k] - axis[i], 1) for k, axis in enumerate((x, y, z)) for i in range(3)])
 
 
-def moving(model: Model, state: State, forces: Any, data: Any) -> Any:
+def running_residual(model: Model, state: State, forces: Any, data: Any) -> Any:
     """Residual on the way."""
     posture = data[STANCE] * CROUCH + (1.0 - data[STANCE]) * TUCK
     bent = (0.3 + 1.7 * data[STANCE]) * (state.joints - posture)
@@ -187,7 +171,7 @@ def moving(model: Model, state: State, forces: Any, data: Any) -> Any:
     return np.sqrt(STEP) * concatenate([0.05 * forces, 0.1 * state.rates, bent, way, turn])
 
 
-def standing(model: Model, state: State, forces: Any, data: Any) -> Any:
+def final_residual(model: Model, state: State, forces: Any, data: Any) -> Any:
     """Residual at the end."""
     place, turn = 10.0 * (state.pose[:3, 3] - data[PLACE]), 10.0 * _attitude(state, data[ANGLE])
     return concatenate([place, 2.0 * state.twist, state.rates, 3.0 * (state.joints - CROUCH), turn])
@@ -201,14 +185,14 @@ def _limits(parameters: LeapParameters) -> Callable[..., Any]:
     """Joint angles and speeds within limits, feet above the ground in flight."""
     ground = Box(_top(parameters))
 
-    def beyond(model: Model, state: State, forces: Any, data: Any) -> Any:
+    def limit_excess(model: Model, state: State, forces: Any, data: Any) -> Any:
         low, high = (np.array([getattr(x, side) for x in model.limits]) for side in ("lower", "upper"))
         feet = _places(model, state).reshape(-1, 3)
         below = [data[FLIGHT] * (ground.height(x, y) + CLEARANCE - z) for x, y, z in feet]
         speeds = [state.rates / data[SPEED] - 1.0, -1.0 - state.rates / data[SPEED]]
         return concatenate([state.joints - high, low - state.joints, *speeds, *(np.reshape(x, 1) for x in below)])
 
-    return beyond
+    return limit_excess
 
 
 def first_plan(problem: Problem, guess: State) -> OptimalResult:
@@ -225,64 +209,30 @@ def first_plan(problem: Problem, guess: State) -> OptimalResult:
     return found
 
 
-# catching -----------------------------------------------------------------------------------------------------
-
-
-class Catch:
-    """Controller: the feedback of a plan until a time, then the one that is made for the state that it finds.
-
-    Args:
-        flight: Controller of the plan.
-        until: Time (s) at which the other one takes over.
-        stand: Makes the other one from a state.
-    """
-
-    def __init__(self, flight: Controller, until: float, stand: Callable[[State], Controller]) -> None:
-        self.flight, self.until, self.stand = flight, until, stand
-        self._standing: Controller | None = None
-
-    def __call__(self, t: float, state: State) -> Any:
-        """Joint forces (n)."""
-        if t < self.until:
-            self._standing = None
-            return self.flight(t, state)
-        if self._standing is None:
-            self._standing = self.stand(state)
-        return self._standing(t, state)
-
-
 def stand_over_feet(model: Model, friction: float, state: State) -> Controller:
     """Whole-body control that stands over where the feet are."""
-    center = CenterOfMassTask(_feet(model, [state])[0].mean(axis=0) + np.array([0.0, 0.0, HEIGHT]), gain=GAIN)
-    trunk, posture = RotationTask("trunk", np.eye(3), gain=GAIN), JointsTask(CROUCH, gain=GAIN)
-    limits: list[Limit | TorqueLimits] = [TorqueLimits(), JointLimits()]
-    return WholeBody(model, [[center, trunk], [posture]], FEET, friction, limits).compile()
+    center = _feet(model, [state])[0].mean(axis=0) + np.array([0.0, 0.0, HEIGHT])
+    return stand_still(model, center, CROUCH, FEET, friction, GAIN)
 
 
 # study --------------------------------------------------------------------------------------------------------
 
 
 @study_kind
-class Leap(SimulatedKind[LeapParameters, LeapResult]):
+class Leap(TrackedPlan[LeapParameters, LeapResult]):
     """Differential dynamic programming with given contacts; then its feedback in the simulator."""
 
-    name, parameters = "leap", LeapParameters
+    name, parameters, base_name = "leap", LeapParameters, "Trunk"
     measures: Mapping[str, Callable[[LeapResult], SupportsFloat]] = {
-        "converged": lambda seen: float(seen.plan.converged),
-        "iterations": lambda seen: seen.plan.iterations,
-        "violation": lambda seen: seen.plan.violation,
-        "defect": lambda seen: seen.plan.certify()[0].value,
-        "momentum": lambda seen: next(x.value for x in seen.plan.certify() if x.name == "momentum balance"),
+        **PLAN_MEASURES,
         "peak": lambda seen: seen.plan.states.pose[:, 2, 3].max(),
         "clearance": lambda seen: seen.clearance,
         "torque": lambda seen: np.abs(seen.plan.forces).max(),
         "speed": lambda seen: np.abs(seen.plan.states.rates).max(),
         "push": lambda seen: seen.plan.contact_forces[..., 2].sum(axis=1).max() / (9.81 * seen.run.model.mass),
-        "turned": lambda seen: np.degrees(seen.turned),
+        "turned": lambda seen: np.degrees(seen.trunk_rotation),
         "foot_height": lambda seen: seen.feet[-1, :, 2].min(),
-        "missed": lambda seen: np.linalg.norm(seen.run.poses[-1, :3, 3] - seen.plan.states.pose[-1][:3, 3]),
-        "tilt": lambda seen: np.degrees(np.arccos(np.clip(seen.run.poses[-1, 2, 2], -1.0, 1.0))),
-        "moves": lambda seen: np.linalg.norm(seen.run.twists[-1]),
+        **END_MEASURES,
     }
 
     def run(self, parameters: LeapParameters, progress: Progress) -> LeapResult:
@@ -293,29 +243,17 @@ class Leap(SimulatedKind[LeapParameters, LeapResult]):
         progress("planning within the speed of the drives", 0.4)
         plan = solve(problem, first.forces, first.states, iterations=1000, **TOLERANCES)
         progress("simulating", 0.7)
-        stiff = replace(plan, problem=replace(problem, force_limits=None))  # the feedback may use all of the drives
         box = Box(_top(parameters)) if _top(parameters) else None
         floor = CompliantFloor(FEET, (5e4, 5e4), (5e2, 5e2), friction=parameters.friction, terrain=box)
         lands = plan.times[np.flatnonzero(problem.node_data[:, TOUCHDOWN])[0]]
         stand = partial(stand_over_feet, problem.model, SHARE * parameters.friction)
-        catch = Catch(stiff.controller(), float(lands) + DELAY, stand)
-        length, law = float(plan.times[-1]), SampledController(catch, rate=RATE)
-        run = simulate(problem.model, problem.start, length, law, floor, dt=1e-3, every=10)
+        run = track(plan, problem.model, floor, float(lands) + DELAY, stand, float(plan.times[-1]))
         return LeapResult(plan, run, parameters)
 
-    def motion(self, seen: LeapResult) -> Trajectory:
-        """Trajectory of the run."""
-        return seen.run
-
-    def figures(self, study: Study, seen: LeapResult) -> Figures:
-        """The robot in motion, its trunk beside the plan, torques and ground forces of the plan."""
-        plan, run = seen.plan, seen.run
-        names = run.model.joint_names
-        charts = (
-            Chart("Trunk in the run", run.times, [Line(x, run.poses[:, i, 3]) for i, x in enumerate("xyz")], "m"),
-            Chart(
-                "Trunk in the plan", plan.times, [Line(x, plan.states.pose[:, i, 3]) for i, x in enumerate("xyz")], "m"
-            ),
+    def plan_charts(self, seen: LeapResult) -> Sequence[Chart]:
+        """Ground forces and torques of the plan."""
+        plan, names = seen.plan, seen.run.model.joint_names
+        return (
             Chart(
                 "Planned forces of the ground, upwards",
                 plan.times[:-1],
@@ -329,4 +267,3 @@ class Leap(SimulatedKind[LeapParameters, LeapResult]):
                 "N m",
             ),
         )
-        return Figures((*run.animate().blocks[:1], charts[0]), charts[1:])

@@ -53,8 +53,8 @@ class RightingResult:
     model: Model
     """robot whose motion is optimized"""
     plan: Manoeuvre
-    found: LeastTime
-    planned: Trajectory
+    least_time: LeastTime
+    planned_run: Trajectory
     run: Trajectory
 
     @property
@@ -72,7 +72,7 @@ class RightingResult:
         torques = run.forces[:, self.model.m :]
         return {"joints": (run.joints - middle) / half, "speeds": run.rates / speed, "torques": torques / effort}
 
-    def missed(self, run: Trajectory) -> float:
+    def attitude_error(self, run: Trajectory) -> float:
         """deg: the angle between upright and the attitude at the end."""
         return float(np.degrees(np.linalg.norm(log(run.poses[-1, :3, :3]))))
 
@@ -83,9 +83,9 @@ class RightingResult:
         return np.asarray(np.linalg.norm(run.momenta("centroidal")[:, 3:], axis=1) / momentum_scale(run))
 
     @property
-    def same(self) -> int:
+    def equal_starts(self) -> int:
         """Starts that lead to the best time that was found, within 1 %."""
-        tried = np.array(self.found.tried)
+        tried = np.array(self.least_time.tried)
         return int(np.sum(tried <= (1.0 + SAME_TIME) * np.nanmin(tried)))
 
 
@@ -97,19 +97,19 @@ class LeastTimeCat(SimulatedKind[LeastTimeParameters, RightingResult]):
     resolution = frozenset({"intervals", "doublings", "starts"})
     measures: Mapping[str, Callable[[RightingResult], SupportsFloat]] = {
         "planned_time": lambda seen: seen.plan.shortest,
-        "least_time": lambda seen: seen.found.time,
-        "saved": lambda seen: 100.0 * (1.0 - seen.found.time / seen.plan.shortest),
-        "refined": lambda seen: 100.0 * (seen.found.refined[0][1] / seen.found.time - 1.0),
-        "starts": lambda seen: len(seen.found.tried),
-        "same": lambda seen: seen.same,
-        "optimal": lambda seen: seen.found.optimal,
-        "error": lambda seen: np.degrees(seen.found.error),
-        "missed": lambda seen: seen.missed(seen.run),
+        "least_time": lambda seen: seen.least_time.time,
+        "saved": lambda seen: 100.0 * (1.0 - seen.least_time.time / seen.plan.shortest),
+        "refined": lambda seen: 100.0 * (seen.least_time.refined[0][1] / seen.least_time.time - 1.0),
+        "starts": lambda seen: len(seen.least_time.tried),
+        "same": lambda seen: seen.equal_starts,
+        "optimal": lambda seen: seen.least_time.optimal,
+        "error": lambda seen: np.degrees(seen.least_time.error),
+        "missed": lambda seen: seen.attitude_error(seen.run),
         "spin": lambda seen: seen.spin(seen.run).max(),
         "excess": lambda seen: max(0.0, *(np.abs(share).max() - 1.0 for share in seen.shares.values())),
-        "at_angles": lambda seen: 100.0 * seen.found.at_limits[0].max(),
-        "at_speeds": lambda seen: 100.0 * seen.found.at_limits[1].max(),
-        "at_torques": lambda seen: 100.0 * seen.found.at_limits[2].max(),
+        "at_angles": lambda seen: 100.0 * seen.least_time.at_limits[0].max(),
+        "at_speeds": lambda seen: 100.0 * seen.least_time.at_limits[1].max(),
+        "at_torques": lambda seen: 100.0 * seen.least_time.at_limits[2].max(),
     }
 
     def run(self, parameters: LeastTimeParameters, progress: Progress) -> RightingResult:
@@ -153,13 +153,13 @@ def beginnings(planner: Planner, plan: Manoeuvre, intervals: int) -> Iterator[Cu
     )
     yield plan.curve
     for seed in count():
-        yield changed(plan.curve, intervals, seed)
+        yield perturb_curve(plan.curve, intervals, seed)
         other = next((x for x in others if x is not None), None)
         if other is not None:
             yield other.curve
 
 
-def changed(curve: Curve, intervals: int, seed: int) -> Curve:
+def perturb_curve(curve: Curve, intervals: int, seed: int) -> Curve:
     """The curve and random hills of three lengths, ``a_k sin^2(pi k s)``, that leave its ends at rest."""
     from ...planning import Fourier, Spline
 
@@ -174,17 +174,17 @@ def simulate_fall(model: Model, pose: np.ndarray, gait: Gait, steps: int) -> Tra
 
     No force depends on what the robot does, and no stop acts: joints have to stay within their limits by themselves.
     """
-    from ...planning.reorientation.collocation import demanded
+    from ...planning.reorientation.collocation import joint_forces
 
-    kernel = compile(model, demanded, inputs=dict.fromkeys(("joints", "slopes", "bends"), model.n))
+    kernel = compile(model, joint_forces, inputs=dict.fromkeys(("joints", "slopes", "bends"), model.n))
     start = np.eye(4)
     start[:3, :3] = pose[:3, :3].T
 
     @lru_cache(maxsize=1)  # the integrator asks several times at each
-    def wanted(t: float) -> Any:
+    def desired_joints(t: float) -> Any:
         return kernel(*(x[0] for x in gait(t)))
 
     how: dict[str, Any] = {"integrator": "momentum", "dt": gait.duration / steps, "passive": False, "progress": False}
     return simulate(
-        model, model.state(pose=start, joints=gait(0.0).q[0]), gait.duration, lambda t, state: wanted(t), **how
+        model, model.state(pose=start, joints=gait(0.0).q[0]), gait.duration, lambda t, state: desired_joints(t), **how
     )

@@ -36,23 +36,23 @@ class OrbitalGait(StudyKind[OrbitalParameters, "OrbitalExample"]):
     name, parameters, resolution = "orbital-gait", OrbitalParameters, frozenset({"points"})
     measures: Mapping[str, Callable[[OrbitalExample], SupportsFloat]] = {
         # XYZ angles of the spacecraft after the gait (degrees)
-        "turn_x": lambda seen: seen.angles(seen.exact.pose)[0],
-        "turn_y": lambda seen: seen.angles(seen.exact.pose)[1],
-        "turn_z": lambda seen: seen.angles(seen.exact.pose)[2],
+        "turn_x": lambda seen: seen.angles(seen.integrated.pose)[0],
+        "turn_y": lambda seen: seen.angles(seen.integrated.pose)[1],
+        "turn_z": lambda seen: seen.angles(seen.integrated.pose)[2],
         "estimate_x": lambda seen: seen.angles(seen.guess.pose)[0],
         "estimate_y": lambda seen: seen.angles(seen.guess.pose)[1],
         "estimate_z": lambda seen: seen.angles(seen.guess.pose)[2],
         # how far an estimate is off: norm of log(exact^-1 guess), and its angle (degrees)
         "estimate_error": lambda seen: np.linalg.norm(seen.error(seen.map.frame)),
-        "estimate_angle": lambda seen: seen.off(seen.map.frame),
-        "angle_in_base": lambda seen: seen.off("base"),
-        "angle_in_center_of_mass": lambda seen: seen.off("center_of_mass"),
-        "angle_in_virtual_chassis": lambda seen: seen.off("virtual_chassis"),
-        "angle_in_minimum_perturbation": lambda seen: seen.off("minimum_perturbation"),
+        "estimate_angle": lambda seen: seen.error_angle(seen.map.frame),
+        "angle_in_base": lambda seen: seen.error_angle("base"),
+        "angle_in_center_of_mass": lambda seen: seen.error_angle("center_of_mass"),
+        "angle_in_virtual_chassis": lambda seen: seen.error_angle("virtual_chassis"),
+        "angle_in_minimum_perturbation": lambda seen: seen.error_angle("minimum_perturbation"),
         # of the area integral: its way (m), and the share of z in its turn, from -1 to 1
         "estimate_way": lambda seen: np.linalg.norm(seen.guess.zeta[:3]),
         "share_of_z": lambda seen: seen.guess.zeta[5] / np.linalg.norm(seen.guess.zeta[3:]),
-        "integration_error": lambda seen: seen.exact.error,
+        "integration_error": lambda seen: seen.integrated.error,
     }
 
     def run(self, parameters: OrbitalParameters, progress: Progress) -> OrbitalExample:
@@ -76,8 +76,10 @@ class OrbitalGait(StudyKind[OrbitalParameters, "OrbitalExample"]):
 
 def _frames(seen: OrbitalExample) -> Table:
     """XYZ angles (degrees) by integration and by every estimate."""
-    rows = [("integration", seen.exact.pose, "")]
-    rows += [(name.replace("_", " "), guess.pose, f"{seen.off(name):.3f}") for name, guess in seen.estimates.items()]
+    rows = [("integration", seen.integrated.pose, "")]
+    rows += [
+        (name.replace("_", " "), guess.pose, f"{seen.error_angle(name):.3f}") for name, guess in seen.estimates.items()
+    ]
     cells = [(what, *(f"{x:.4f}" for x in seen.angles(pose)), off) for what, pose, off in rows]
     note = (
         "XYZ angles of the spacecraft after the gait, in degrees; estimates by the frame that curvature is seen from."

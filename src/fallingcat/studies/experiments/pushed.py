@@ -32,7 +32,7 @@ from ..tables import Study
 
 FEET: Final = tuple(f"{end}_{side}_foot" for end in ("front", "rear") for side in ("left", "right"))
 BENT_LEGS: Final = np.tile([0.0, 0.7, -1.4], 4)
-AT, LASTS, DURATION = 0.2, 0.1, 2.0
+PUSH_TIME, PUSH_DURATION, DURATION = 0.2, 0.1, 2.0
 """s: when the push begins, how long it lasts, and the whole run"""
 
 
@@ -62,7 +62,7 @@ class Push(Law):
 
     def forces(self, model: Model, t: Any, state: State, touching: frozenset[str]) -> Any:
         """Generalized forces of the push (nv)."""
-        pushing = where(t < AT, 0.0, where(t < AT + LASTS, self.force, 0.0))
+        pushing = where(t < PUSH_TIME, 0.0, where(t < PUSH_TIME + PUSH_DURATION, self.force, 0.0))
         return jacobian(model, state, model.link_names[0], "mixed")[1] * pushing
 
 
@@ -142,7 +142,7 @@ class PushedDog(SimulatedKind[PushedParameters, PushResult]):
         floor = CompliantFloor(FEET, (5e4, 5e4), (5e2, 5e2), friction=parameters.friction)
         laws: list[Law | SampledController] = [
             SampledController(controller, rate=parameters.rate),
-            Push(parameters.impulse / LASTS),
+            Push(parameters.impulse / PUSH_DURATION),
         ]
         progress("standing", 0.3)
         run = simulate(dog, start, DURATION, laws, floor, dt=1e-3, every=5)

@@ -24,7 +24,7 @@ STEP: Final = 1e-3
 """s: of the simulation; with 0.1 ms joints differ by 10 mrad and the trunk by 1 mm at most"""
 FRICTION: Final = 0.8
 """Coefficient of the ground; controllers assume 0.6"""
-LASTS, RECOVERY = 0.1, 1.5
+PUSH_DURATION, RECOVERY = 0.1, 1.5
 """s: how long a push lasts, and the time after it in which a robot falls or does not"""
 LOWEST, STEEPEST = 0.15, 0.5
 """Height of the trunk (m) and cosine of its tilt below which the robot has fallen"""
@@ -51,9 +51,9 @@ class PushedTrotResult(NamedTuple):
     """The run that is shown, and the largest pushes."""
 
     run: Trajectory
-    plain: Trajectory
+    whole_body_run: Trajectory
     """the same push under whole-body control"""
-    survived: Mapping[str, Mapping[str, float]]
+    largest_impulses: Mapping[str, Mapping[str, float]]
     """N s: by controller and direction, of the worse of two phases"""
     parameters: PushedTrotParameters
 
@@ -101,18 +101,18 @@ class Trotting:
     def run(self, controller: str, direction: str, impulse: float, phase: float = 0.0) -> Trajectory:
         """Run with a push (N s) that begins after 4 strides and a share of the next."""
         begins = (4.0 + phase) * trot().period
-        force: Any = tuple(impulse / LASTS * np.array(DIRECTIONS[direction]))
-        laws = [self.controllers[controller], Push(self.dog.link_names[0], force, begins, LASTS)]
-        return simulate(self.dog, self.start, begins + LASTS + RECOVERY, laws, self.ground, dt=STEP, every=10)
+        force: Any = tuple(impulse / PUSH_DURATION * np.array(DIRECTIONS[direction]))
+        laws = [self.controllers[controller], Push(self.dog.link_names[0], force, begins, PUSH_DURATION)]
+        return simulate(self.dog, self.start, begins + PUSH_DURATION + RECOVERY, laws, self.ground, dt=STEP, every=10)
 
     def largest(self, controller: str, direction: str, increment: float) -> float:
         """Largest impulse (N s) that the robot survives at both phases, as all smaller ones."""
         impulse = 0.0
-        while self._stays(controller, direction, impulse + increment):
+        while self._stays_up(controller, direction, impulse + increment):
             impulse += increment
         return impulse
 
-    def _stays(self, controller: str, direction: str, impulse: float) -> bool:
+    def _stays_up(self, controller: str, direction: str, impulse: float) -> bool:
         try:
             return not any(has_fallen(self.run(controller, direction, impulse, phase)) for phase in PHASES)
         except FallingCatError:  # a motion that is no longer finite
@@ -127,14 +127,14 @@ class PushedTrot(SimulatedKind[PushedTrotParameters, PushedTrotResult]):
     measures: Mapping[str, Callable[[PushedTrotResult], SupportsFloat]] = {
         "speed": lambda seen: seen.speed,
         "tilt": lambda seen: np.degrees(tilt(seen.run).max()),
-        "tilt_plain": lambda seen: np.degrees(tilt(seen.plain).max()),
+        "tilt_plain": lambda seen: np.degrees(tilt(seen.whole_body_run).max()),
         "height": lambda seen: seen.run.poses[:, 2, 3].min(),
-        "predictive_left": lambda seen: seen.survived["predictive"]["left"],
-        "predictive_forward": lambda seen: seen.survived["predictive"]["forward"],
-        "predictive_backward": lambda seen: seen.survived["predictive"]["backward"],
-        "plain_left": lambda seen: seen.survived["plain"]["left"],
-        "plain_forward": lambda seen: seen.survived["plain"]["forward"],
-        "plain_backward": lambda seen: seen.survived["plain"]["backward"],
+        "predictive_left": lambda seen: seen.largest_impulses["predictive"]["left"],
+        "predictive_forward": lambda seen: seen.largest_impulses["predictive"]["forward"],
+        "predictive_backward": lambda seen: seen.largest_impulses["predictive"]["backward"],
+        "plain_left": lambda seen: seen.largest_impulses["plain"]["left"],
+        "plain_forward": lambda seen: seen.largest_impulses["plain"]["forward"],
+        "plain_backward": lambda seen: seen.largest_impulses["plain"]["backward"],
     }
 
     def run(self, parameters: PushedTrotParameters, progress: Progress) -> PushedTrotResult:
@@ -155,7 +155,7 @@ class PushedTrot(SimulatedKind[PushedTrotParameters, PushedTrotResult]):
 
     def figures(self, study: Study, seen: PushedTrotResult) -> Figures:
         """The robot in motion, its trunk and torques, and the trunk under whole-body control."""
-        run, plain = seen.run, seen.plain
+        run, plain = seen.run, seen.whole_body_run
         side = [Line("predictive", run.poses[:, 1, 3]), Line("whole-body", plain.poses[:, 1, 3])]
         lean = [Line("predictive", np.degrees(tilt(run))), Line("whole-body", np.degrees(tilt(plain)))]
         height = [Line("predictive", run.poses[:, 2, 3]), Line("whole-body", plain.poses[:, 2, 3])]

@@ -34,8 +34,8 @@ from ..tables import Study
 SOLE: Final = ((0.14, 0.05), (-0.06, 0.05), (-0.06, -0.05), (0.14, -0.05))
 """Corners of a foot (m)."""
 BENT_POSTURE: Final = {"hip_pitch": -0.5, "knee_pitch": 1.0, "ankle_pitch": -0.5, "elbow_pitch": -0.5}
-HAND, STANDING, LIFTED = "right_palm", "left_sole", "right_sole"
-DOWN, UP, SHIFTED, LIFT, RAISED, AGAIN, END = 2.0, 4.0, 5.5, 5.7, 6.5, 8.0, 9.5
+HAND, STANDING_SOLE, LIFTED_SOLE = "right_palm", "left_sole", "right_sole"
+HAND_DOWN, HAND_UP, WEIGHT_SHIFTED, FOOT_LIFT, FOOT_RAISED, HAND_DOWN_AGAIN, END = 2.0, 4.0, 5.5, 5.7, 6.5, 8.0, 9.5
 """s: the hand is low, back up; the weight is on one foot, the other leaves the ground, is up; the hand is low again"""
 
 
@@ -83,36 +83,38 @@ class InverseKinematicsResult(NamedTuple):
     optimality: np.ndarray
     rounds: np.ndarray
 
-    def at(self, t: float) -> State:
+    def state_at(self, t: float) -> State:
         """State at a time of the run."""
         return self.run.at(t)
 
-    def missed(self, t: float) -> float:
+    def hand_error(self, t: float) -> float:
         """Distance of the hand from its goal (m)."""
-        return float(np.linalg.norm(link_pose(self.run.model, self.at(t), HAND)[:3, 3] - path(t, self.plan.hand)[0]))
+        return float(
+            np.linalg.norm(link_pose(self.run.model, self.state_at(t), HAND)[:3, 3] - path(t, self.plan.hand)[0])
+        )
 
     def balance_error(self, start: float, end: float) -> float:
         """Largest distance of the center of mass from its path, along the ground (m)."""
         times = [t for t in self.run.times if start <= t <= end]
-        gaps = [center_of_mass(self.run.model, self.at(t))[:2] - path(t, self.plan.center)[0][:2] for t in times]
+        gaps = [center_of_mass(self.run.model, self.state_at(t))[:2] - path(t, self.plan.center)[0][:2] for t in times]
         return float(np.linalg.norm(gaps, axis=1).max())
 
     @property
-    def room(self) -> float:
+    def pressure_margin(self) -> float:
         """Smallest distance from the center of pressure to the edge of the foot while it stands on one (m)."""
         rooms = []
-        for i in np.flatnonzero(self.run.times >= RAISED):
+        for i in np.flatnonzero(self.run.times >= FOOT_RAISED):
             state, forces = self.run.state(int(i)), self.run.contact_forces[i]
             pressed = center_of_pressure(self.run.model, state, forces, self.plan.points)
-            x, y, _ = np.linalg.inv(link_pose(self.run.model, state, STANDING))[:3] @ np.append(pressed, 1.0)
+            x, y, _ = np.linalg.inv(link_pose(self.run.model, state, STANDING_SOLE))[:3] @ np.append(pressed, 1.0)
             rooms.append(min(0.14 - x, x + 0.06, 0.05 - y, y + 0.05))
         return float(min(rooms))
 
     @property
     def clearance(self) -> float:
         """Smallest height of the lifted foot (m)."""
-        late = [s for s, t in zip(self.run.states, self.run.times, strict=True) if t >= RAISED]
-        return float(min(link_pose(self.run.model, state, LIFTED)[2, 3] for state in late))
+        late = [s for s, t in zip(self.run.states, self.run.times, strict=True) if t >= FOOT_RAISED]
+        return float(min(link_pose(self.run.model, state, LIFTED_SOLE)[2, 3] for state in late))
 
 
 class Plan(NamedTuple):
@@ -128,7 +130,7 @@ class Plan(NamedTuple):
 
     def tick(self, t: float, state: State) -> tuple[np.ndarray, WholeBodyLoop]:
         """Joint torques at one tick, and the controller that computed them."""
-        loop = self.two if t < LIFT else self.one
+        loop = self.two if t < FOOT_LIFT else self.one
         for task, stops in (("center", self.center), ("hand", self.hand)):
             goal, v, a = path(t, stops)
             loop.change(self.tasks[task], goal=goal, velocity=v, acceleration=a)
@@ -146,13 +148,13 @@ class ReachingLow(SimulatedKind[ReachingParameters, InverseKinematicsResult]):
 
     name, parameters = "reaching-low", ReachingParameters
     measures: Mapping[str, Callable[[InverseKinematicsResult], SupportsFloat]] = {
-        "hand_on_two": lambda seen: seen.missed(DOWN + 0.4),
-        "hand_on_one": lambda seen: seen.missed(END),
-        "height_on_two": lambda seen: link_pose(seen.run.model, seen.at(DOWN + 0.4), HAND)[2, 3],
-        "height_on_one": lambda seen: link_pose(seen.run.model, seen.at(END), HAND)[2, 3],
-        "balance_on_two": lambda seen: seen.balance_error(0.5, SHIFTED),
-        "balance_on_one": lambda seen: seen.balance_error(RAISED, END),
-        "room": lambda seen: seen.room,
+        "hand_on_two": lambda seen: seen.hand_error(HAND_DOWN + 0.4),
+        "hand_on_one": lambda seen: seen.hand_error(END),
+        "height_on_two": lambda seen: link_pose(seen.run.model, seen.state_at(HAND_DOWN + 0.4), HAND)[2, 3],
+        "height_on_one": lambda seen: link_pose(seen.run.model, seen.state_at(END), HAND)[2, 3],
+        "balance_on_two": lambda seen: seen.balance_error(0.5, WEIGHT_SHIFTED),
+        "balance_on_one": lambda seen: seen.balance_error(FOOT_RAISED, END),
+        "room": lambda seen: seen.pressure_margin,
         "clearance": lambda seen: seen.clearance,
         "torque_share": lambda seen: np.max(np.abs(seen.torques) / [x.effort for x in seen.run.model.limits]),
         "optimality": lambda seen: seen.optimality.max(),
@@ -212,16 +214,24 @@ def plan_reach(parameters: ReachingParameters) -> tuple[Model, State, Plan]:
         soles.append(sole)
     bent = {f"{side}_{joint}": angle for side in ("left", "right") for joint, angle in BENT_POSTURE.items()}
     pose = np.eye(4)
-    pose[2, 3] = -link_pose(walker, walker.state(joints=bent), STANDING)[2, 3]
+    pose[2, 3] = -link_pose(walker, walker.state(joints=bent), STANDING_SOLE)[2, 3]
     start = walker.state(pose=pose, joints=bent)
     c, palm = center_of_mass(walker, start), link_pose(walker, start, HAND)[:3, 3]
-    left, right = (link_pose(walker, start, sole)[:3, 3] for sole in (STANDING, LIFTED))
+    left, right = (link_pose(walker, start, sole)[:3, 3] for sole in (STANDING_SOLE, LIFTED_SOLE))
     middle, over = np.array([left[0] + 0.04, 0.5 * (left + right)[1], c[2]]), np.array([left[0] + 0.03, left[1], c[2]])
     aside = palm + np.array([0.0, left[1], 0.0])
     low, lower = np.array([0.42, -0.22, parameters.low]), np.array([0.45, -0.15, parameters.low_on_one])
-    hand = [(0.5, palm), (DOWN, low), (DOWN + 0.5, low), (UP, palm), (SHIFTED, aside), (RAISED, aside), (AGAIN, lower)]
-    center = [(0.0, c), (0.5, middle), (UP, middle), (SHIFTED, over)]
-    foot = [(LIFT, right), (RAISED, right + np.array([-0.1, 0.0, 0.1]))]
+    hand = [
+        (0.5, palm),
+        (HAND_DOWN, low),
+        (HAND_DOWN + 0.5, low),
+        (HAND_UP, palm),
+        (WEIGHT_SHIFTED, aside),
+        (FOOT_RAISED, aside),
+        (HAND_DOWN_AGAIN, lower),
+    ]
+    center = [(0.0, c), (0.5, middle), (HAND_UP, middle), (WEIGHT_SHIFTED, over)]
+    foot = [(FOOT_LIFT, right), (FOOT_RAISED, right + np.array([-0.1, 0.0, 0.1]))]
     tasks = _tasks(start, palm, parameters.gain)
     rest = [tasks["pelvis"], tasks["posture"]]
     limits: list[Limit | TorqueLimits] = [TorqueLimits(), JointLimits(), RateLimits()]
@@ -236,7 +246,7 @@ def _tasks(start: State, palm: np.ndarray, gain: float) -> dict[str, Any]:
     return {
         "center": CenterOfMassTask(np.zeros(3), mask=(True, True, False), **still),
         "hand": PositionTask(HAND, palm, **still),
-        "foot": PoseTask(LIFTED, np.eye(4), velocity=np.zeros(6), acceleration=np.zeros(6), gain=10.0),
+        "foot": PoseTask(LIFTED_SOLE, np.eye(4), velocity=np.zeros(6), acceleration=np.zeros(6), gain=10.0),
         "pelvis": RotationTask("pelvis", np.eye(3), gain=4.0),
         "posture": JointsTask(start.joints, gain=4.0),
     }

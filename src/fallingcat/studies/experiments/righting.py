@@ -40,7 +40,7 @@ FORWARD, UP = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
 """forward axis of the base, and vertical of the world"""
 REMAINING_FALL = 0.01
 """s: of the fall after the manoeuvre"""
-LANDING = 2.0
+LANDING_DURATION = 2.0
 """s: from touchdown on"""
 STEP = 5e-4
 """s"""
@@ -77,12 +77,12 @@ class Robot(NamedTuple):
     """Falling robot with its standing posture and its feet."""
 
     model: Model
-    standing: State
+    standing_state: State
     feet: tuple[str, ...]
     radii: tuple[Around, ...]
 
     @classmethod
-    def of(cls, p: RightingParameters) -> Robot:
+    def from_parameters(cls, p: RightingParameters) -> Robot:
         """Robot of the parameters: the sample quadruped, or that of a file."""
         model = load(p.file) if p.file else robots.quadruped()
         model = replace(model, gravity=-p.gravity * UP)
@@ -118,7 +118,7 @@ class RightingResult(NamedTuple):
     parameters: RightingParameters
     plan: QuickRighting
     flight: Trajectory
-    landing: Trajectory
+    landing_run: Trajectory
     """from touchdown on"""
     ticks: np.ndarray
     """``N`` (s): of the whole"""
@@ -131,7 +131,7 @@ class RightingResult(NamedTuple):
         return float(self.flight.times[-1])
 
     @property
-    def turned(self) -> np.ndarray:
+    def base_rotation(self) -> np.ndarray:
         """``3`` (rad): by which the base turned in flight, in its own frame at the start."""
         return np.asarray(log(self.flight.poses[0, :3, :3].T @ self.flight.poses[-1, :3, :3]), dtype=float)
 
@@ -145,13 +145,13 @@ class RightingResult(NamedTuple):
         """N."""
         return self.robot.model.mass * self.parameters.gravity
 
-    def used(self, landed: bool) -> float:
+    def torque_share(self, landed: bool) -> float:
         """The largest share of a drive's torque, in flight or from touchdown on."""
         effort = np.array([x.effort for x in self.robot.model.limits])
         return float(np.max(np.abs(self.torques[(self.ticks >= self.touchdown) == landed] / effort)))
 
     @property
-    def strayed(self) -> float:
+    def joint_error(self) -> float:
         """rad: that a joint is away from the planned motion, at most."""
         return float(np.abs(self.flight.joints - self.plan.motion(self.flight.times).q).max())
 
@@ -181,7 +181,7 @@ class RightingDog(StudyKind[RightingParameters, RightingResult]):
         "start_tilt": lambda seen: _tilt(seen.flight.poses[0]),
         "landing_tilt": lambda seen: _tilt(seen.flight.poses[-1]),
         "planned": lambda seen: np.degrees(np.linalg.norm(seen.plan.turn)),
-        "turned": lambda seen: np.degrees(np.linalg.norm(seen.turned)),
+        "turned": lambda seen: np.degrees(np.linalg.norm(seen.base_rotation)),
         "missed": lambda seen: np.degrees(np.linalg.norm(log(seen.flight.poses[-1, :3, :3]))),
         "per_circle": lambda seen: _turn(displacement(seen.robot.model, seen.plan.curve.circle).pose),
         "by_curvature": lambda seen: _turn(estimate(seen.robot.model, seen.plan.curve.circle, tolerance=1e-6).pose),
@@ -193,34 +193,36 @@ class RightingDog(StudyKind[RightingParameters, RightingResult]):
         "clearance": lambda seen: seen.clearance,
         "spin": lambda seen: seen.spin,
         "limb_clearance": lambda seen: (
-            Limbs(seen.robot.model, seen.robot.feet).nearness(seen.flight.joints, 1.0).distance.min()
+            Limbs(seen.robot.model, seen.robot.feet).clearance(seen.flight.joints, 1.0).distance.min()
         ),
-        "strayed": lambda seen: np.degrees(seen.strayed),
-        "flight_torque": lambda seen: seen.used(landed=False),
-        "landing_torque": lambda seen: seen.used(landed=True),
-        "peak_force": lambda seen: seen.landing.contact_forces[:, :, 2].sum(axis=1).max() / seen.weight,
-        "sunk": lambda seen: seen.landing.penetration.max(),
-        "lowest": lambda seen: seen.landing.poses[:, 2, 3].min(),
-        "swayed": lambda seen: max(_tilt(pose) for pose in seen.landing.poses),
-        "end_tilt": lambda seen: _tilt(seen.landing.poses[-1]),
-        "end_posture": lambda seen: np.degrees(np.abs(seen.landing.joints[-1] - seen.robot.standing.joints).max()),
-        "end_rate": lambda seen: np.abs(seen.landing.rates[-1]).max(),
-        "standing": lambda seen: seen.landing.contact_forces[-1, :, 2].sum() / seen.weight,
+        "strayed": lambda seen: np.degrees(seen.joint_error),
+        "flight_torque": lambda seen: seen.torque_share(landed=False),
+        "landing_torque": lambda seen: seen.torque_share(landed=True),
+        "peak_force": lambda seen: seen.landing_run.contact_forces[:, :, 2].sum(axis=1).max() / seen.weight,
+        "sunk": lambda seen: seen.landing_run.penetration.max(),
+        "lowest": lambda seen: seen.landing_run.poses[:, 2, 3].min(),
+        "swayed": lambda seen: max(_tilt(pose) for pose in seen.landing_run.poses),
+        "end_tilt": lambda seen: _tilt(seen.landing_run.poses[-1]),
+        "end_posture": lambda seen: np.degrees(
+            np.abs(seen.landing_run.joints[-1] - seen.robot.standing_state.joints).max()
+        ),
+        "end_rate": lambda seen: np.abs(seen.landing_run.rates[-1]).max(),
+        "standing": lambda seen: seen.landing_run.contact_forces[-1, :, 2].sum() / seen.weight,
         "flight_balance": lambda seen: seen.flight.energy_residual,
-        "landing_balance": lambda seen: seen.landing.energy_residual,
+        "landing_balance": lambda seen: seen.landing_run.energy_residual,
     }
 
     def run(self, parameters: RightingParameters, progress: Progress) -> RightingResult:
         """Plan the righting, and simulate flight and landing."""
-        p, robot = parameters, Robot.of(parameters)
+        p, robot = parameters, Robot.from_parameters(parameters)
         progress("planning", 0.0)
-        posture = robot.standing.joints
+        posture = robot.standing_state.joints
         plan = quickest(robot.model, np.radians(p.roll), posture, period=p.period, tips=robot.feet)
         ticks: list[tuple[float, np.ndarray]] = []
         progress("falling", 0.4)
         flight = _require_finished(_flight(robot, plan, p, ticks), "flight")
         progress("landing", 0.7)
-        landing = _require_finished(_landing(robot, flight, p, ticks), "landing")
+        landing = _require_finished(_simulate_landing(robot, flight, p, ticks), "landing")
         return RightingResult(robot, p, plan, flight, landing, *(np.array(x) for x in zip(*ticks, strict=True)))
 
     def figures(self, study: Study, seen: RightingResult) -> Figures:
@@ -242,8 +244,8 @@ def _flight(robot: Robot, plan: QuickRighting, p: RightingParameters, ticks: lis
     time = motion.duration + REMAINING_FALL
     pose = np.eye(4)
     pose[:3, :3] = plan.moved.pose[:3, :3].T
-    start = robot.standing._replace(pose=pose)
-    above = center_of_mass(model, robot.standing) + 0.5 * p.gravity * time**2 * UP
+    start = robot.standing_state._replace(pose=pose)
+    above = center_of_mass(model, robot.standing_state) + 0.5 * p.gravity * time**2 * UP
     pose[:3, 3] = above - center_of_mass(model, start)
     still = np.zeros(model.n)
     follow = JointsTask(start.joints, velocity=still, acceleration=still, gain=60.0)
@@ -259,16 +261,16 @@ def _flight(robot: Robot, plan: QuickRighting, p: RightingParameters, ticks: lis
     return simulate(model, start, time, SampledController(controller, p.rate), dt=STEP, progress=False)
 
 
-def _landing(robot: Robot, flight: Trajectory, p: RightingParameters, ticks: list[Any]) -> Trajectory:
+def _simulate_landing(robot: Robot, flight: Trajectory, p: RightingParameters, ticks: list[Any]) -> Trajectory:
     """On its feet: center of mass and trunk first, then the posture."""
     model, start = robot.model, flight.state(-1)
     fast = p.gravity * float(flight.times[-1])
     gain = max(fast / (np.exp(1.0) * p.stroke), 6.0)  # critically damped, a fall at this speed ends so deep
     began = float(flight.times[-1])
-    goal = np.append(center_of_mass(model, start)[:2], center_of_mass(model, robot.standing)[2])
+    goal = np.append(center_of_mass(model, start)[:2], center_of_mass(model, robot.standing_state)[2])
     center = CenterOfMassTask(goal, gain=gain)
     trunk = RotationTask(model.link_names[0], np.eye(3), gain=12.0, weight=0.1)
-    posture = JointsTask(robot.standing.joints, gain=8.0)
+    posture = JointsTask(robot.standing_state.joints, gain=8.0)
     limits: list[Limit | TorqueLimits] = [TorqueLimits(), JointLimits()]
     loop = WholeBody(model, [[center, trunk], [posture]], robot.feet, 0.9 * p.friction, limits).compile()
 
@@ -279,5 +281,5 @@ def _landing(robot: Robot, flight: Trajectory, p: RightingParameters, ticks: lis
 
     floor = CompliantFloor(robot.feet, (p.stiffness,) * 2, (p.damping,) * 2, friction=p.friction, radius=robot.radii)
     return simulate(
-        model, start, LANDING, SampledController(controller, p.rate), floor, dt=STEP, every=2, progress=False
+        model, start, LANDING_DURATION, SampledController(controller, p.rate), floor, dt=STEP, every=2, progress=False
     )

@@ -31,17 +31,21 @@ def figures(seen: RightingResult) -> Figures:
 
 
 def _scene(seen: RightingResult) -> Scene:
-    times = np.linspace(0.0, min(seen.touchdown + SHOWN_TIME, seen.touchdown + float(seen.landing.times[-1])), FRAMES)
+    times = np.linspace(
+        0.0, min(seen.touchdown + SHOWN_TIME, seen.touchdown + float(seen.landing_run.times[-1])), FRAMES
+    )
     states = [
-        seen.flight.at(t) if t <= seen.touchdown else seen.landing.at(min(t - seen.touchdown, seen.landing.times[-1]))
+        seen.flight.at(t)
+        if t <= seen.touchdown
+        else seen.landing_run.at(min(t - seen.touchdown, seen.landing_run.times[-1]))
         for t in times
     ]
     kinematics = compile(seen.robot.model, forward_kinematics, state=["pose", "joints"])
     poses = kinematics(np.array([s.pose[:3] for s in states]), np.array([s.joints for s in states]))
     shapes, notes = appearance(seen.robot.model)
     ghosts = [seen.touchdown * np.sqrt(share) for share in (0.0, 1 / 3, 2 / 3)]  # at equal heights
-    near = np.clip(np.searchsorted(seen.landing.times, times - seen.touchdown, side="right") - 1, 0, None)
-    forces = np.where((times > seen.touchdown)[:, None, None], seen.landing.contact_forces[near], 0.0)
+    near = np.clip(np.searchsorted(seen.landing_run.times, times - seen.touchdown, side="right") - 1, 0, None)
+    forces = np.where((times > seen.touchdown)[:, None, None], seen.landing_run.contact_forces[near], 0.0)
     starts = np.stack([poses[foot][:, :3, 3] for foot in seen.robot.feet], axis=1)
     size = np.maximum(np.linalg.norm(forces, axis=2, keepdims=True), 1e-12)
     vectors = forces / size * np.minimum(0.4 * size / seen.weight, 0.3)  # the first instant stays in the picture
@@ -75,17 +79,17 @@ def _map(seen: RightingResult) -> HeatMap:
 
 def _joined_series(seen: RightingResult, flight: np.ndarray, landing: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Two series, one after the other, and their times."""
-    return np.append(seen.flight.times, seen.touchdown + seen.landing.times), np.concatenate([flight, landing])
+    return np.append(seen.flight.times, seen.touchdown + seen.landing_run.times), np.concatenate([flight, landing])
 
 
 def _attitude(seen: RightingResult) -> Chart:
-    up = [np.degrees(np.arccos(np.clip(run.poses[:, 2, 2], -1.0, 1.0))) for run in (seen.flight, seen.landing)]
+    up = [np.degrees(np.arccos(np.clip(run.poses[:, 2, 2], -1.0, 1.0))) for run in (seen.flight, seen.landing_run)]
     times, tilt = _joined_series(seen, *up)
     return Chart("Tilt of the trunk", times, [Line("angle between its up and the world's", tilt)], "degrees")
 
 
 def _joints(seen: RightingResult) -> Chart:
-    times, joints = _joined_series(seen, seen.flight.joints, seen.landing.joints)
+    times, joints = _joined_series(seen, seen.flight.joints, seen.landing_run.joints)
     names = seen.robot.model.joint_names[:LEG]
     lines = [Line(name, np.degrees(joints[:, i])) for i, name in enumerate(names)]
     return Chart("Joints of the first leg", times, lines, "degrees")
@@ -103,7 +107,7 @@ def _spin(seen: RightingResult) -> Chart:
 
 
 def _ground(seen: RightingResult) -> tuple[Chart, Chart]:
-    run, times = seen.landing, seen.touchdown + seen.landing.times
+    run, times = seen.landing_run, seen.touchdown + seen.landing_run.times
     forces = [Line(name, run.contact_forces[:, i, 2]) for i, name in enumerate(seen.robot.feet)]
     heights = [Line("base", run.poses[:, 2, 3])]
     return Chart("Ground below the feet", times, forces, "N"), Chart("Height after touchdown", times, heights, "m")

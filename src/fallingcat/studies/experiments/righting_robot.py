@@ -56,7 +56,7 @@ class RobotRightingResult:
     """axis of the turn over: 0 for x, 1 for y; -1: none"""
     plan: QuickRighting | None = None
     flight: Trajectory | None = None
-    why: str = ""
+    reason: str = ""
     """the reason where there is none"""
 
     def per_circle(self, axis: int) -> float:
@@ -76,7 +76,7 @@ class RobotRightingResult:
         return 0.5 * gravity * self.duration**2
 
     @property
-    def missed(self) -> float:
+    def turn_error(self) -> float:
         """Angle between the simulated turn and the planned one (deg)."""
         if self.plan is None or self.flight is None:
             return np.nan
@@ -90,7 +90,7 @@ class RobotRightingResult:
             return np.nan
         return float(np.abs(self.flight.momenta("centroidal")[:, 3:]).max() / momentum_scale(self.flight))
 
-    def used(self, limit: str) -> float:
+    def limit_share(self, limit: str) -> float:
         """Largest share of a limit, ``"effort"`` or ``"velocity"``, in the simulated flight."""
         if self.flight is None:
             return np.nan
@@ -106,13 +106,13 @@ class RobotRightingResult:
         from ...geometry.distances import distances, self_pairs
 
         excluded = {frozenset(pair) for pair in self.model.contact_exclusions}
-        start = distances(self.model, self._at(self.posture), self_pairs(self.model))
+        start = distances(self.model, self._state_at(self.posture), self_pairs(self.model))
         clear = [x.links for x in start if x.distance > 0.0 and frozenset(x.links) not in excluded]
         shapes = self.plan.curve(np.linspace(0.0, 1.0, OVERLAP_SAMPLES)).q if clear else ()
-        nearest = [min(x.distance for x in distances(self.model, self._at(q), clear)) for q in shapes]
+        nearest = [min(x.distance for x in distances(self.model, self._state_at(q), clear)) for q in shapes]
         return float(max(0.0, -min(nearest, default=0.0)))
 
-    def _at(self, joints: np.ndarray) -> State:
+    def _state_at(self, joints: np.ndarray) -> State:
         return self.model.state(joints=joints)
 
 
@@ -132,10 +132,10 @@ class RobotRighting(SimulatedKind[RobotRightingParameters, RobotRightingResult])
         "time": lambda seen: seen.duration,
         "drop_earth": lambda seen: seen.height(EARTH),
         "drop_moon": lambda seen: seen.height(MOON),
-        "missed": lambda seen: seen.missed,
+        "missed": lambda seen: seen.turn_error,
         "spin": lambda seen: seen.spin,
-        "effort": lambda seen: seen.used("effort"),
-        "speed": lambda seen: seen.used("velocity"),
+        "effort": lambda seen: seen.limit_share("effort"),
+        "speed": lambda seen: seen.limit_share("velocity"),
         "overlap": lambda seen: seen.overlap,
         "torque_limits": lambda seen: np.mean([np.isfinite(x.effort) and x.effort > 0.0 for x in seen.model.limits]),
         "speed_limits": lambda seen: np.mean([np.isfinite(x.velocity) and x.velocity > 0.0 for x in seen.model.limits]),
@@ -143,7 +143,7 @@ class RobotRighting(SimulatedKind[RobotRightingParameters, RobotRightingResult])
 
     def run(self, parameters: RobotRightingParameters, progress: Progress) -> RobotRightingResult:
         """Widest circles about three axes, the least time to turn over, and its flight."""
-        model = falling(parameters.file)
+        model = load_falling_robot(parameters.file)
         posture = within_limits(model)
         circles = []
         for k, axis in enumerate(np.eye(3)):
@@ -152,7 +152,7 @@ class RobotRighting(SimulatedKind[RobotRightingParameters, RobotRightingResult])
         progress("turning over", 0.3)
         found, why = _fastest(model, posture, circles[:2], parameters.seed)
         if found is None:
-            return RobotRightingResult(model, posture, tuple(circles), why=why)
+            return RobotRightingResult(model, posture, tuple(circles), reason=why)
         turned, plan = found
         progress("falling", 0.9)
         return RobotRightingResult(model, posture, tuple(circles), turned, plan, _flight(model, posture, plan))
@@ -160,11 +160,11 @@ class RobotRighting(SimulatedKind[RobotRightingParameters, RobotRightingResult])
     def motion(self, seen: RobotRightingResult) -> Trajectory:
         """Flight of the robot."""
         if seen.flight is None:
-            raise ModelError(f"{seen.model.name!r} does not turn over: {seen.why}")
+            raise ModelError(f"{seen.model.name!r} does not turn over: {seen.reason}")
         return seen.flight
 
 
-def falling(file: str) -> Model:
+def load_falling_robot(file: str) -> Model:
     """Robot of a file, or the sample quadruped, on a free base: an arm is thrown with its pedestal."""
     if not file:
         return robots.quadruped()

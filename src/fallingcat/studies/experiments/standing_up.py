@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, Final, NamedTuple, SupportsFloat
@@ -12,35 +12,19 @@ from pydantic import Field
 
 from ...arrays import concatenate, tanh
 from ...contact import CompliantFloor, Terrain, corners
-from ...control import (
-    CenterOfMassTask,
-    JointLimits,
-    JointsTask,
-    Limit,
-    RotationTask,
-    SampledController,
-    TorqueLimits,
-    WholeBody,
-)
 from ...dynamics import center_of_mass, link_pose
 from ...model import Frame, Model, State, robots
 from ...optimal import ContactPhases, OptimalResult, Phase, Problem, solve
-from ...simulation import Trajectory, simulate
+from ...simulation import Trajectory
 from ...visualization import Chart, Line
-from ..kind import Figures, Parameters, Progress, study_kind
-from ..simulated import SimulatedKind
-from ..tables import Study
-from .leaps import Catch, Controller
+from ..kind import Parameters, Progress, study_kind
+from .tracked_plan import END_MEASURES, PLAN_MEASURES, SHARE, Controller, TrackedPlan, stand_still, track
 
 SOLES: Final = ("left_sole", "right_sole")
 ANKLES: Final = ("left_ankle", "right_ankle")
 SEAT: Final = "seat"
 STEP: Final = 0.02
 """s: of the plan"""
-RATE: Final = 1000.0
-"""Hz: of the feedback in the simulated run"""
-SHARE: Final = 0.9
-"""Share of the drives' torque and of the friction that a plan may use: the rest is for the feedback."""
 BENT_JOINTS: Final = ("hip_pitch", "knee_pitch", "ankle_pitch", "elbow_pitch")
 SITTING, UPRIGHT = (-1.5, 2.0, -0.5, -1.5), (-0.3, 0.6, -0.3, -0.5)
 """rad"""
@@ -134,11 +118,11 @@ def standing_up_problem(parameters: StandingUpParameters) -> tuple[Problem, Stat
     share = np.clip((np.arange(steps + 1) - leaning) / rising, 0.0, 1.0)[:, None]
     joints = (1.0 - share) * start.joints + share * end.joints
 
-    def moving(model: Model, state: State, forces: Any, data: Any) -> Any:
+    def running_residual(model: Model, state: State, forces: Any, data: Any) -> Any:
         bent = 0.5 * (state.joints - data)
-        return np.sqrt(STEP) * concatenate([0.02 * forces, 0.3 * state.rates, bent, *_flat(model, state)])
+        return np.sqrt(STEP) * concatenate([0.02 * forces, 0.3 * state.rates, bent, *_sole_tilt(model, state)])
 
-    def ending(model: Model, state: State, forces: Any, data: Any) -> Any:
+    def final_residual(model: Model, state: State, forces: Any, data: Any) -> Any:
         away = 20.0 * (state.pose[:3, 3] - end.pose[:3, 3])
         turned = 20.0 * (state.pose[:3, :3] - np.eye(3)).reshape(-1)
         return concatenate([away, turned, 3.0 * (state.joints - end.joints), 5.0 * state.twist, state.rates])
@@ -146,8 +130,8 @@ def standing_up_problem(parameters: StandingUpParameters) -> tuple[Problem, Stat
     problem = Problem(
         dynamics,
         start,
-        cost=moving,
-        final_cost=ending,
+        cost=running_residual,
+        final_cost=final_residual,
         inequality=_beyond_limits,
         force_limits=(-limits, limits),
         data=joints,
@@ -158,7 +142,7 @@ def standing_up_problem(parameters: StandingUpParameters) -> tuple[Problem, Stat
     return problem, robot.unflatten(q, np.zeros((steps + 1, robot.nv)))
 
 
-def _flat(model: Model, state: State) -> list[Any]:
+def _sole_tilt(model: Model, state: State) -> list[Any]:
     """Attitude of the soles, which could turn about the held ankles: they shall stay flat."""
     return [30.0 * (link_pose(model, state, sole)[:3, :3] - np.eye(3)).reshape(-1) for sole in SOLES]
 
@@ -182,31 +166,22 @@ def stand_over_soles(model: Model, contacts: list[str], friction: float, posture
     """Whole-body control that stands over where the soles are."""
     middle = np.mean([link_pose(model, state, sole)[:3, 3] for sole in SOLES], axis=0)
     height = center_of_mass(model, state)[2] - middle[2]
-    center = CenterOfMassTask(middle + np.array([0.0, 0.0, height]), gain=GAIN)
-    pelvis, joints = RotationTask(model.link_names[0], np.eye(3), gain=GAIN), JointsTask(posture, gain=GAIN)
-    limits: list[Limit | TorqueLimits] = [TorqueLimits(), JointLimits()]
-    return WholeBody(model, [[center, pelvis], [joints]], contacts, friction, limits).compile()
+    return stand_still(model, middle + np.array([0.0, 0.0, height]), posture, contacts, friction, GAIN)
 
 
 @study_kind
-class StandingUp(SimulatedKind[StandingUpParameters, StandingUpResult]):
+class StandingUp(TrackedPlan[StandingUpParameters, StandingUpResult]):
     """Differential dynamic programming with given contacts; then its feedback in the simulator."""
 
-    name, parameters = "standing-up", StandingUpParameters
+    name, parameters, base_name = "standing-up", StandingUpParameters, "Pelvis"
     measures: Mapping[str, Callable[[StandingUpResult], SupportsFloat]] = {
-        "converged": lambda seen: float(seen.plan.converged),
-        "iterations": lambda seen: seen.plan.iterations,
-        "violation": lambda seen: seen.plan.violation,
-        "defect": lambda seen: seen.plan.certify()[0].value,
-        "momentum": lambda seen: next(x.value for x in seen.plan.certify() if x.name == "momentum balance"),
+        **PLAN_MEASURES,
         "torque": lambda seen: np.abs(seen.plan.forces).max(),
         "lean": lambda seen: np.degrees(seen.plan.states.joints[:, _joint(seen, "waist_pitch")].max()),
         "rise": lambda seen: seen.run.poses[-1, 2, 3] - seen.run.poses[0, 2, 3],
         "left_seat": lambda seen: seen.run.times[np.flatnonzero(seen.seat_forces > MIN_LOAD)[-1]],
         "center": lambda seen: np.linalg.norm(seen.center[-1, :2]),
-        "missed": lambda seen: np.linalg.norm(seen.run.poses[-1, :3, 3] - seen.plan.states.pose[-1][:3, 3]),
-        "tilt": lambda seen: np.degrees(np.arccos(np.clip(seen.run.poses[-1, 2, 2], -1.0, 1.0))),
-        "moves": lambda seen: np.linalg.norm(seen.run.twists[-1]),
+        **END_MEASURES,
         "sole": lambda seen: np.degrees(seen.sole_tilt),
     }
 
@@ -216,33 +191,23 @@ class StandingUp(SimulatedKind[StandingUpParameters, StandingUpResult]):
         problem, guess = standing_up_problem(parameters)
         plan = solve(problem, states=guess, iterations=1000, tolerance=1e-4, constraint_tolerance=1e-4)
         progress("simulating", 0.7)
-        return StandingUpResult(plan, self.simulated(plan, parameters))
+        return StandingUpResult(plan, self.simulate_plan(plan, parameters))
 
-    def simulated(self, plan: OptimalResult, parameters: StandingUpParameters) -> Trajectory:
+    def simulate_plan(self, plan: OptimalResult, parameters: StandingUpParameters) -> Trajectory:
         """Run of a plan with its feedback, and of whole-body control after it."""
         problem = plan.problem
-        stiff = replace(plan, problem=replace(problem, force_limits=None))  # the feedback may use all of the drives
         robot, floor = seated_scene(parameters, problem.model, problem.start)
         contacts = [name for name in floor.points if not name.startswith(SEAT)]
         posture = bent_state(problem.model, UPRIGHT).joints
         stand = partial(stand_over_soles, robot, contacts, SHARE * parameters.friction, posture)
-        law = SampledController(Catch(stiff.controller(), float(plan.times[-1]), stand), rate=RATE)
-        length = float(plan.times[-1]) + parameters.standing
-        return simulate(robot, problem.start, length, law, floor, dt=1e-3, every=10)
+        end = float(plan.times[-1])
+        return track(plan, robot, floor, end, stand, end + parameters.standing)
 
-    def motion(self, seen: StandingUpResult) -> Trajectory:
-        """Trajectory of the run."""
-        return seen.run
-
-    def figures(self, study: Study, seen: StandingUpResult) -> Figures:
-        """The robot in motion, its pelvis beside the plan, its center of mass, forces of the seat, torques."""
+    def plan_charts(self, seen: StandingUpResult) -> Sequence[Chart]:
+        """Center of mass, force of the seat, torques of the plan."""
         plan, run = seen.plan, seen.run
         names, legs = run.model.joint_names, ("left_hip_pitch", "left_knee_pitch", "left_ankle_pitch", "waist_pitch")
-        charts = (
-            Chart("Pelvis in the run", run.times, [Line(x, run.poses[:, i, 3]) for i, x in enumerate("xyz")], "m"),
-            Chart(
-                "Pelvis in the plan", plan.times, [Line(x, plan.states.pose[:, i, 3]) for i, x in enumerate("xyz")], "m"
-            ),
+        return (
             Chart(
                 "Center of mass, from the middle of the soles",
                 run.times,
@@ -257,7 +222,6 @@ class StandingUp(SimulatedKind[StandingUpParameters, StandingUpResult]):
                 "N m",
             ),
         )
-        return Figures((*run.animate().blocks[:1], charts[0]), charts[1:])
 
 
 def _joint(seen: StandingUpResult, name: str) -> int:

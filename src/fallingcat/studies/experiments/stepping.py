@@ -19,17 +19,17 @@ from ..kind import Figures, Progress, study_kind
 from ..simulated import SimulatedKind
 from ..tables import Study
 from .stepping_plan import (
-    ACROSS,
-    ALONG,
     BEGIN,
     SIDES,
+    SOLE_LENGTH,
+    SOLE_WIDTH,
     Phase,
     Plan,
     SteppingParameters,
     Switch,
-    other,
+    base_switch,
+    opposite_side,
     plan_steps,
-    switched,
 )
 
 FRICTION: Final = 0.8
@@ -38,7 +38,7 @@ STIFFNESS, DAMPING = 2e5, 2e3
 """N/m, N s/m: of the ground at each corner: a foot turns with 2,000 N m/rad, more than the 540 with which it falls"""
 FALLEN_HEIGHT: Final = 0.6
 """m: height of the pelvis, which begins at 0.8 m, below which there is nothing to hold any more"""
-FEET: Final = tuple(WrenchCone(f"{side}_sole", ALONG, ACROSS, FRICTION) for side in SIDES)
+FEET: Final = tuple(WrenchCone(f"{side}_sole", SOLE_LENGTH, SOLE_WIDTH, FRICTION) for side in SIDES)
 
 
 class SteppingResult(NamedTuple):
@@ -65,21 +65,21 @@ class SteppingResult(NamedTuple):
     def swings(self) -> list[tuple[Phase, np.ndarray]]:
         """Swing phases and the samples of each."""
         t, T = self.run.times, self.plan.parameters.swing
-        lifted = [phase for phase in self.plan.phases if phase.lifted]
-        return [(phase, np.flatnonzero((t > phase.begins) & (t < phase.begins + T))) for phase in lifted]
+        lifted = [phase for phase in self.plan.phases if phase.is_lifted]
+        return [(phase, np.flatnonzero((t > phase.begin) & (t < phase.begin + T))) for phase in lifted]
 
     @property
     def lifts(self) -> np.ndarray:
         """Largest height of the swing foot in each step (m); 0 if it never left the ground."""
         found = []
         for phase, i in self.swings:
-            k = SIDES.index(other(phase.base))
+            k = SIDES.index(opposite_side(phase.base))
             free = i[self.foot_wrenches[i, k, 2] == 0.0]
             found.append(self.places[free, k, 2].max(initial=0.0))
         return np.array(found)
 
     @property
-    def based(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def base_wrenches(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Wrenches on the base foot from the first shift of weight on.
 
         Times (s), the wrench of the ground on the foot that is the base, and the one that was planned for it by (48).
@@ -93,17 +93,17 @@ class SteppingResult(NamedTuple):
     @property
     def margins(self) -> Margins:
         """Margins of the ground's wrench on the base foot; both feet are the same rectangle."""
-        return FEET[0].margins(self.based[1])
+        return FEET[0].margins(self.base_wrenches[1])
 
     @property
-    def wanted(self) -> np.ndarray:
+    def desired_center(self) -> np.ndarray:
         """``N x 3``: where the center of mass should be (m)."""
-        return self.plan.center.at(self.run.times)[0]
+        return self.plan.center.evaluate(self.run.times)[0]
 
     @property
-    def off(self) -> float:
+    def force_distance(self) -> float:
         """Median distance of the force by (48) from the measured one, as a share of the weight."""
-        _, foot_wrenches, planned = self.based
+        _, foot_wrenches, planned = self.base_wrenches
         model = self.run.model
         gap = np.median(np.linalg.norm((foot_wrenches - planned)[:, :3], axis=1))
         return float(gap / (model.mass * np.linalg.norm(model.gravity)))
@@ -123,7 +123,7 @@ class Stepper:
     """
 
     def __init__(self, model: Model, plan: Plan) -> None:
-        self.model, self.plan, self.last = model, plan, plan.phases[0]
+        self.model, self.plan, self.phase = model, plan, plan.phases[0]
         self.ticks: list[tuple[Any, ...]] = []
         self.switches: list[Switch] = []
         self.fallen = False
@@ -133,14 +133,14 @@ class Stepper:
         self.fallen |= bool(state.pose[2, 3] < FALLEN_HEIGHT)
         if self.fallen:
             return np.zeros(self.model.n)
-        plan, phase, before = self.plan, self.plan.phase(t), self.last
+        plan, phase, before = self.plan, self.plan.phase(t), self.phase
         loop = plan.steer(t, phase)
-        torques, found, self.last = loop(t, state), loop.found, phase
+        torques, found, self.phase = loop(t, state), loop.found, phase
         if phase.base != before.base:
             old = plan.steer(t, before)
             old(t, state)
             soles = plan.soles[before.base], plan.soles[phase.base]
-            self.switches.append(switched(self.model, state, soles, old.found, found))
+            self.switches.append(base_switch(self.model, state, soles, old.found, found))
         wrenches = np.full((2, 6), np.nan)
         wrenches[[SIDES.index(side) for side in phase.feet]] = found.forces
         self.ticks.append((t, torques, wrenches, found.optimality))
@@ -158,13 +158,15 @@ class SteppingInPlace(SimulatedKind[SteppingParameters, SteppingResult]):
         "lift": lambda seen: seen.lifts.min(),
         "short": lambda seen: seen.plan.parameters.height - seen.lifts.min(),
         "drift": lambda seen: np.linalg.norm(seen.places[-1] - seen.places[0], axis=1).max(),
-        "unbalanced": lambda seen: np.linalg.norm(seen.center - seen.wanted, axis=1)[seen.run.times >= BEGIN].max(),
+        "unbalanced": lambda seen: np.linalg.norm(seen.center - seen.desired_center, axis=1)[
+            seen.run.times >= BEGIN
+        ].max(),
         "outside": lambda seen: (~seen.margins.inside).mean(),
         "room": lambda seen: seen.margins.room.min(),
         "sliding": lambda seen: seen.margins.sliding.max(),
         "turning": lambda seen: seen.margins.turning.max(),
         "press": lambda seen: seen.margins.normal.min(),
-        "off": lambda seen: seen.off,
+        "off": lambda seen: seen.force_distance,
         "switch_torques": lambda seen: _largest(seen, "torques"),
         "switch_accelerations": lambda seen: _largest(seen, "accelerations"),
         "switch_wrenches": lambda seen: _largest(seen, "wrenches"),
@@ -197,15 +199,21 @@ class SteppingInPlace(SimulatedKind[SteppingParameters, SteppingResult]):
     def figures(self, study: Study, seen: SteppingResult) -> Figures:
         """The robot in motion; its center of mass, its feet, the margins of their wrenches, torques."""
         times, names = seen.run.times, seen.run.model.joint_names
-        t, *wrenches = seen.based
+        t, *wrenches = seen.base_wrenches
         base = dict(zip(("measured", "planned, (48)"), map(FEET[0].margins, wrenches), strict=True))
         legs = [[i for i, name in enumerate(names) if name.startswith(side)][:6] for side in SIDES]
         pressed = np.interp(times, seen.plan.center.times, seen.plan.center.pressure[:, 1])
-        sway = [Line("is", seen.center[:, 1]), Line("should be", seen.wanted[:, 1]), Line("ground pushes at", pressed)]
+        sway = [
+            Line("is", seen.center[:, 1]),
+            Line("should be", seen.desired_center[:, 1]),
+            Line("ground pushes at", pressed),
+        ]
         charts = [
             Chart("Heights of the feet", times, [Line(s, seen.places[:, k, 2]) for k, s in enumerate(SIDES)], "m"),
             Chart("Center of mass, sideways", times, sway, "m"),
-            Chart("Center of mass, from where it should be", times, _axes(1e3 * (seen.center - seen.wanted)), "mm"),
+            Chart(
+                "Center of mass, from where it should be", times, _axes(1e3 * (seen.center - seen.desired_center)), "mm"
+            ),
             Chart(
                 "Normal forces of the feet",
                 times,

@@ -28,7 +28,7 @@ from ..kind import Parameters
 from .reaching_low import BENT_POSTURE, Stops, path
 
 SIDES: Final = ("left", "right")
-ALONG, ACROSS = (-0.06, 0.14), (-0.05, 0.05)
+SOLE_LENGTH, SOLE_WIDTH = (-0.06, 0.14), (-0.05, 0.05)
 """m: of a foot, around its sole frame"""
 BEGIN: Final = 1.0
 """s: it stands before its first step, and after its last"""
@@ -54,22 +54,22 @@ class SteppingParameters(Parameters):
     """ticks a second"""
 
 
-def other(side: str) -> str:
+def opposite_side(side: str) -> str:
     """Opposite side."""
     return SIDES[1 - SIDES.index(side)]
 
 
 class Phase(NamedTuple):
-    """Phase of a step from ``begins`` (s) on: the base foot, and if the other one is in the air."""
+    """Phase of a step from ``begin`` (s) on: the base foot, and if the other one is in the air."""
 
-    begins: float
+    begin: float
     base: str
-    lifted: bool
+    is_lifted: bool
 
     @property
     def feet(self) -> tuple[str, ...]:
         """Sides on the ground, the base first."""
-        return (self.base,) if self.lifted else (self.base, other(self.base))
+        return (self.base,) if self.is_lifted else (self.base, opposite_side(self.base))
 
 
 def phases(p: SteppingParameters) -> tuple[Phase, ...]:
@@ -93,7 +93,7 @@ class Path(NamedTuple):
     acceleration: np.ndarray
     pressure: np.ndarray
 
-    def at(self, t: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def evaluate(self, t: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Place, velocity and acceleration at one or many times."""
         parts = (self.place, self.velocity, self.acceleration)
         place, velocity, acceleration = (
@@ -140,11 +140,11 @@ class Plan(NamedTuple):
 
     def phase(self, t: float) -> Phase:
         """Phase at a time (s)."""
-        return [phase for phase in self.phases if phase.begins <= t + 1e-9][-1]
+        return [phase for phase in self.phases if phase.begin <= t + 1e-9][-1]
 
     def foot(self, t: float, phase: Phase) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Pose, velocity and acceleration (6) of the foot in the air."""
-        start, T, ground = (phase.begins, self.parameters.swing, self.places[other(phase.base)])
+        start, T, ground = (phase.begin, self.parameters.swing, self.places[opposite_side(phase.base)])
         top = ground + np.array([0.0, 0.0, self.parameters.height])
         p, v, a = path(t, [(start, ground), (start + 0.5 * T, top), (start + T, ground)])
         H, still = np.eye(4), np.zeros(3)
@@ -154,11 +154,11 @@ class Plan(NamedTuple):
     def steer(self, t: float, phase: Phase) -> WholeBodyLoop:
         """The law of a phase, with its goals."""
         loop = self.loops[phase.feet]
-        goal, v, a = self.center.at(t)
+        goal, v, a = self.center.evaluate(t)
         loop.change(self.tasks["center"], goal=goal, velocity=v, acceleration=a)
-        if phase.lifted:
+        if phase.is_lifted:
             H, twist, rate = self.foot(t, phase)
-            loop.change(self.tasks[other(phase.base)], goal=H, velocity=twist, acceleration=rate)
+            loop.change(self.tasks[opposite_side(phase.base)], goal=H, velocity=twist, acceleration=rate)
         return loop
 
 
@@ -172,7 +172,7 @@ class Switch(NamedTuple):
     """joint accelerations by (23) with either foot as base, under the same torques and wrenches"""
 
 
-def switched(
+def base_switch(
     model: Model, state: State, soles: tuple[WrenchCone, WrenchCone], before: WholeBodyResult, after: WholeBodyResult
 ) -> Switch:
     """The law and the equations before and after; ``soles``: the base before, then the base after."""
@@ -202,23 +202,23 @@ def plan_steps(p: SteppingParameters) -> tuple[Model, State, Plan]:
     """The robot, how it begins, and what it should do."""
     walker, points = robots.humanoid(), list[str]()
     for side in SIDES:
-        walker, sole = corners(walker, f"{side}_sole", WrenchCone("", ALONG, ACROSS).outline)
+        walker, sole = corners(walker, f"{side}_sole", WrenchCone("", SOLE_LENGTH, SOLE_WIDTH).outline)
         points += sole
     bent = {f"{side}_{joint}": angle for side in SIDES for joint, angle in BENT_POSTURE.items()}
     pose = np.eye(4)
     pose[2, 3] = -link_pose(walker, walker.state(joints=bent), "left_sole")[2, 3]
     start = walker.state(pose=pose, joints=bent)
     places = {side: link_pose(walker, start, f"{side}_sole")[:3, 3] for side in SIDES}
-    soles = {side: WrenchCone(f"{side}_sole", ALONG, ACROSS, p.trusted) for side in SIDES}
+    soles = {side: WrenchCone(f"{side}_sole", SOLE_LENGTH, SOLE_WIDTH, p.trusted) for side in SIDES}
     tasks, loops = _tasks(start, p.gain), dict[tuple[str, ...], WholeBodyLoop]()
     limits: list[Limit | TorqueLimits] = [TorqueLimits(), JointLimits()]
     rest = [tasks["pelvis"], tasks["posture"]]
     for side in SIDES:
-        both = Stance(walker, [[tasks["center"]], rest], (soles[side], soles[other(side)]), limits)
-        one = Stance(walker, [[tasks["center"]], [tasks[other(side)]], rest], (soles[side],), limits)
-        loops |= {(side, other(side)): both.compile(), (side,): one.compile()}
+        both = Stance(walker, [[tasks["center"]], rest], (soles[side], soles[opposite_side(side)]), limits)
+        one = Stance(walker, [[tasks["center"]], [tasks[opposite_side(side)]], rest], (soles[side],), limits)
+        loops |= {(side, opposite_side(side)): both.compile(), (side,): one.compile()}
     when = phases(p)
-    c, ends = center_of_mass(walker, start), when[-1].begins + p.shift + BEGIN
+    c, ends = center_of_mass(walker, start), when[-1].begin + p.shift + BEGIN
     stops = _pressures(p, when, c, places)
     times = np.linspace(0.0, ends, round(ends / GRID) + 1)
     pressure = np.array([path(t, stops)[0] for t in times])
@@ -231,13 +231,13 @@ def _pressures(p: SteppingParameters, when: tuple[Phase, ...], c: np.ndarray, pl
 
     Between the feet, in the middle of each foot in turn while it stands alone, and between them again.
     """
-    x, y = 0.5 * sum(ALONG), 0.5 * sum(ACROSS)
+    x, y = 0.5 * sum(SOLE_LENGTH), 0.5 * sum(SOLE_WIDTH)
     under = {side: np.array([place[0] + x, place[1] + y, c[2]]) for side, place in places.items()}
     middle = 0.5 * (under["left"] + under["right"])
     stops = [(0.0, c), (0.5 * BEGIN, middle), (BEGIN, middle)]
     for phase in when:
-        if phase.lifted:
-            stops += [(phase.begins, under[phase.base]), (phase.begins + p.swing, under[phase.base])]
+        if phase.is_lifted:
+            stops += [(phase.begin, under[phase.base]), (phase.begin + p.swing, under[phase.base])]
     return [*stops, (stops[-1][0] + p.shift, middle)]
 
 

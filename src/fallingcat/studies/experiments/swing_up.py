@@ -50,12 +50,12 @@ class SwingUpResult(NamedTuple):
     parameters: SwingUpParameters
 
     @property
-    def missed(self) -> np.ndarray:
+    def plan_error(self) -> np.ndarray:
         """Angles (rad) between the links and upright, and speeds, at the end of the plan: ``4``."""
         return _deviation_from_upright(self.parameters.robot, self.plan.states.at(-1))
 
     @property
-    def kept(self) -> np.ndarray:
+    def final_error(self) -> np.ndarray:
         """The same at the end of the run."""
         return _deviation_from_upright(self.parameters.robot, self.run.state(-1))
 
@@ -120,9 +120,9 @@ class SwingUp(SimulatedKind[SwingUpParameters, SwingUpResult]):
         "converged": lambda seen: float(seen.plan.converged),
         "iterations": lambda seen: seen.plan.iterations,
         "cost": lambda seen: seen.plan.cost,
-        "missed": lambda seen: np.degrees(seen.missed[:2].max()),
-        "speed": lambda seen: seen.missed[2:].max(),
-        "kept": lambda seen: np.degrees(seen.kept[:2].max()),
+        "missed": lambda seen: np.degrees(seen.plan_error[:2].max()),
+        "speed": lambda seen: seen.plan_error[2:].max(),
+        "kept": lambda seen: np.degrees(seen.final_error[:2].max()),
         "share": lambda seen: np.abs(seen.plan.forces).max() / seen.parameters.force,
         "defect": lambda seen: seen.plan.certify()[0].value,
         "gradient": lambda seen: next(x.value for x in seen.plan.certify() if x.name == "gradient"),

@@ -56,7 +56,7 @@ class Bounds:
     """rad/s"""
 
     @classmethod
-    def of(cls, model: Model, cells: int = CELLS) -> Bounds:
+    def from_model(cls, model: Model, cells: int = CELLS) -> Bounds:
         """Bounds of a planar robot of two joints."""
         grids = [x.lower + (x.upper - x.lower) * (np.arange(cells) + 0.5) / cells for x in model.limits]
         shapes = np.stack(np.meshgrid(*grids, indexing="ij"), axis=-1).reshape(-1, 2)
@@ -141,17 +141,17 @@ class TurnBound(StudyKind[BoundParameters, BoundResult]):
         """Bounds from the curvature, and the best of many ellipses."""
         model, turn = planar_astronaut(), float(np.radians(parameters.angle))
         progress("bounding", 0.0)
-        bounds, coarse = Bounds.of(model), Bounds.of(model, CELLS // 2)
+        bounds, coarse = Bounds.from_model(model), Bounds.from_model(model, CELLS // 2)
         progress("searching", 0.5)
         center, axes, cycles = best_ellipse(model, bounds, turn)
         reconstruction = Reconstruction(model)
 
-        def missed(size: float) -> float:
+        def turn_error(size: float) -> float:
             moved = reconstruction.displacement(ellipse(center, size * axes))
             return abs(float(model.base.log(moved.pose)[2])) - turn / cycles
 
-        size = float(brentq(missed, 0.8, 1.2, xtol=1e-13))
-        error = cycles * abs(missed(size))
+        size = float(brentq(turn_error, 0.8, 1.2, xtol=1e-13))
+        error = cycles * abs(turn_error(size))
         return BoundResult(turn, bounds, coarse, ellipse(center, size * axes), cycles, error)
 
 

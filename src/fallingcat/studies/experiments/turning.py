@@ -67,12 +67,12 @@ class TurningResult:
     motion: PeriodicReference
     law: OutputFeedback
     run: Trajectory
-    slow: Trajectory
+    noisy_run: Trajectory
     """with slow, late, noisy poses"""
     efforts: tuple[float, float]
     """rad^2/s over a cycle of 1 s: of the paper's circle, and of the gait of least effort near it for the same turn"""
 
-    def missed(self, run: Trajectory) -> float:
+    def attitude_error(self, run: Trajectory) -> float:
         """deg: the angle between the wanted attitude and that at the end."""
         return float(np.degrees(np.linalg.norm(log(np.asarray(exp(self.plan.turn)).T @ run.poses[-1, :3, :3]))))
 
@@ -98,8 +98,8 @@ class Turning(SimulatedKind[TurningParameters, TurningResult]):
         "cycles": lambda seen: seen.plan.cycles,
         "per_cycle": lambda seen: np.degrees(seen.plan.per_cycle),
         "planned_error": lambda seen: np.degrees(seen.plan.error),
-        "missed": lambda seen: seen.missed(seen.run),
-        "missed_slow": lambda seen: seen.missed(seen.slow),
+        "missed": lambda seen: seen.attitude_error(seen.run),
+        "missed_slow": lambda seen: seen.attitude_error(seen.noisy_run),
         "time": lambda seen: seen.motion.duration,
         "peak_torque": lambda seen: np.abs(seen.torques).max(),
         "peak_rate": lambda seen: np.degrees(np.abs(seen.run.rates).max()),
@@ -135,7 +135,7 @@ class Turning(SimulatedKind[TurningParameters, TurningResult]):
         progress("comparing", 0.9)
         example = orbital_example(points=3)
         circle = Fourier.through(example.plane.curve(example.circle)(np.arange(16) / 16.0).q)
-        same = reorient(arm, log(example.exact.pose[:3, :3]), reach=1.7, start=circle)
+        same = reorient(arm, log(example.integrated.pose[:3, :3]), reach=1.7, start=circle)
         efforts = effort(circle), same.cycles**2 * effort(same.gait)
         return TurningResult(arm, plan, motion, law, run, slow, efforts)
 
@@ -147,9 +147,9 @@ class Turning(SimulatedKind[TurningParameters, TurningResult]):
         """The arm in motion; attitude, joints, torques."""
         run = seen.run
         at = np.linspace(0, len(run) - 1, min(len(run), 900)).astype(int)
-        slow_at = np.linspace(0, len(seen.slow) - 1, min(len(seen.slow), 900)).astype(int)
+        slow_at = np.linspace(0, len(seen.noisy_run) - 1, min(len(seen.noisy_run), 900)).astype(int)
         turned = np.degrees([log(R) for R in run.poses[at, :3, :3]])
-        left = [np.asarray(exp(seen.plan.turn)).T @ R for R in seen.slow.poses[slow_at, :3, :3]]
+        left = [np.asarray(exp(seen.plan.turn)).T @ R for R in seen.noisy_run.poses[slow_at, :3, :3]]
         attitude = [Line(axis, turned[:, k]) for k, axis in enumerate("xyz")]
         joints = [Line(name, np.degrees(run.joints[at, i])) for i, name in enumerate(seen.model.joint_names)]
         torques = [Line(name, seen.torques[at, i]) for i, name in enumerate(seen.model.joint_names)]
@@ -164,7 +164,7 @@ class Turning(SimulatedKind[TurningParameters, TurningResult]):
             (
                 Chart("Joints", run.times[at], joints, "deg"),
                 Chart("WholeBodyResult", run.times[at], torques, "N m"),
-                Chart("Left to turn, with slow poses", seen.slow.times[slow_at], away, "deg"),
+                Chart("Left to turn, with slow poses", seen.noisy_run.times[slow_at], away, "deg"),
                 Table("Effort of one cycle", header, rows, note="Squares of joint rates over a cycle of one second."),
             ),
         )

@@ -30,7 +30,7 @@ GROUND: Final = {"quadruped": (2e4, 300.0), "humanoid": (3e4, 500.0)}
 """Stiffness (N/m) and damping (N s/m) of compliant ground at each point"""
 RATES: Final = {"predictive": 250.0, "whole-body": 500.0}
 """ticks a second"""
-STEP, EVERY = 1e-3, 2
+STEP, SAMPLE_STRIDE = 1e-3, 2
 """s, and steps from sample to sample: each tick of whole-body control is one"""
 
 
@@ -161,7 +161,7 @@ class Walking(SimulatedKind[WalkingParameters, WalkingResult]):
         command = VelocityCommand(parameters.forward, parameters.sideways, parameters.turning)
         law = SampledController(walk.compile(command), rate=RATES[parameters.controller])
         progress("walking", 0.2)
-        run = simulate(walk.model, start, parameters.duration, law, ground, dt=STEP, every=EVERY)
+        run = simulate(walk.model, start, parameters.duration, law, ground, dt=STEP, every=SAMPLE_STRIDE)
         return WalkingResult(run, parameters.begin)
 
     def motion(self, seen: WalkingResult) -> Trajectory:

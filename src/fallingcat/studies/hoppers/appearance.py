@@ -14,7 +14,7 @@ UPRIGHT = np.array([[1.0, 0.0, 0.0, 0.0], [0.0, 0.0, -1.0, 0.0], [0.0, 1.0, 0.0,
 """World, with y up, to picture, with z up."""
 TRUNK, THIGH, SHANK, SPRING, CENTER = "#e8974e", "#e8974e", "#5aa9e6", "#7bc47f", "#f3f4f8"
 FRAMES_PER_SECOND, MAX_FRAMES = 60, 1200
-PICTURES, APART = 9, 0.16
+PICTURES, PICTURE_SPACING = 9, 0.16
 """In the strip of a cycle, and how far apart they are (m)."""
 
 
@@ -34,7 +34,7 @@ def cycle_strip(seen: Observed) -> Scene:
     poses, shapes = _parts(seen, times)
     ghosts = np.linspace(first, last, PICTURES).tolist()
     traveled = seen.run.at(last).pose[0, 3] - seen.run.at(first).pose[0, 3]
-    drift = (APART * (PICTURES - 1) - traveled) / (last - first)
+    drift = (PICTURE_SPACING * (PICTURES - 1) - traveled) / (last - first)
     for part in poses.values():
         part[:, 0, 3] += drift * (times - first)
     caption = (

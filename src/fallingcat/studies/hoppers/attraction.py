@@ -20,7 +20,7 @@ from ...geometry.contact_points import position
 from ...model import Model, State
 from ...simulation import BatchSimulator, EventLocator, Rosenbrock
 from ..kind import Progress
-from .batch_runs import OPEN, BatchRuns
+from .batch_runs import RUNNING, BatchRuns
 from .hopper import FOOT, floor, laws, start, upright_angle
 from .measures import hop_period, stationarity, step_length
 from .observed import Observed
@@ -54,7 +54,11 @@ def attraction(
     if gait is None:
         return dict.fromkeys(SHARES, float("nan")), {}
     found = classify_runs(
-        model, starts(model, grid.values(np.arange(grid.size))), p, gait, progress=partial(progress, "from all starts")
+        model,
+        initial_states(model, grid.values(np.arange(grid.size))),
+        p,
+        gait,
+        progress=partial(progress, "from all starts"),
     )
     shares = [100.0 * float(np.mean(found.verdicts == verdict)) for verdict in (GAIT, FELL, UNDECIDED, BROKE)]
     series = {"verdicts": found.verdicts.reshape(grid.shape), "periods": found.periods.reshape(grid.shape)}
@@ -89,7 +93,7 @@ class Grid(NamedTuple):
         return np.stack([axis[k] for axis, k in zip(self, places, strict=True)], axis=1)
 
 
-def starts(model: Model, values: np.ndarray) -> State:
+def initial_states(model: Model, values: np.ndarray) -> State:
     """The states (batched) of starts given by lean, height, joint and speed (N x 4)."""
     lean, height, joint, speed = values.T
     knees, own = np.unique(joint, return_inverse=True)
@@ -161,25 +165,25 @@ def classify_runs(
     how: dict[str, Any] = {"target": target, "threads": threads, "integrator": method, "ledger": False}
     simulator = BatchSimulator(model, states, own, floor(p), dt=LONGEST_STEP, **how)
     count = simulator.count
-    watch, found = _Watch(simulator, p, gait), RunOutcomes(np.zeros(count, np.uint8), np.zeros(count, np.float32))
-    for left in watch.decided(progress):
+    watch, found = _GaitTest(simulator, p, gait), RunOutcomes(np.zeros(count, np.uint8), np.zeros(count, np.float32))
+    for left in watch.finished_columns(progress):
         found.verdicts[left["runs"]], found.periods[left["runs"]] = left["verdict"], left["looks"] / CHECKS_PER_PERIOD
     found.attempts = watch.attempts
     return found
 
 
-class _Watch(BatchRuns):
+class _GaitTest(BatchRuns):
     """Test for the gait: the places of each run a period ago, and the number of periods in a row that were alike."""
 
-    columns = (*BatchRuns.columns, "alike", "before")
+    columns = (*BatchRuns.columns, "equal_periods", "last_places")
     broke = BROKE
 
     def __init__(self, simulator: BatchSimulator, p: AttractionParameters, gait: Gait) -> None:
         periods = int(np.ceil(p.duration / gait.period))
         super().__init__(simulator, gait.period / CHECKS_PER_PERIOD, periods * CHECKS_PER_PERIOD)
         xp = self.xp
-        self.alike, self.before = xp.zeros(simulator.count, dtype=xp.int64), self._places()
-        self.like, self.shift = xp.asarray(GAIT_TOLERANCES), xp.asarray([gait.step, 0.0, 0.0, 0.0, 0.0])
+        self.equal_periods, self.last_places = xp.zeros(simulator.count, dtype=xp.int64), self._places()
+        self.tolerances, self.shift = xp.asarray(GAIT_TOLERANCES), xp.asarray([gait.step, 0.0, 0.0, 0.0, 0.0])
 
     def _places(self) -> Any:
         """``N x 5``: x, y, cos and sin of the base's angle, joint."""
@@ -187,12 +191,12 @@ class _Watch(BatchRuns):
         columns = (pose[:, 0, 3], pose[:, 1, 3], pose[:, 0, 0], pose[:, 1, 0], joints[:, 0])
         return self.xp.stack(columns, axis=1)
 
-    def says(self, arrived: Any) -> Any:
+    def verdicts(self, arrived: Any) -> Any:
         xp, here = self.xp, self._places()
         period = arrived & (self.looks % CHECKS_PER_PERIOD == 0)
-        alike = (xp.abs(here - self.before - self.shift) < self.like).all(axis=1)
-        self.alike = xp.where(period, xp.where(alike, self.alike + 1, 0), self.alike)
-        self.before = xp.where(period[:, None], here, self.before)
-        out = xp.where(self.alike >= PERIODS, GAIT, xp.where(self.looks >= self.last, UNDECIDED, OPEN))
+        alike = (xp.abs(here - self.last_places - self.shift) < self.tolerances).all(axis=1)
+        self.equal_periods = xp.where(period, xp.where(alike, self.equal_periods + 1, 0), self.equal_periods)
+        self.last_places = xp.where(period[:, None], here, self.last_places)
+        out = xp.where(self.equal_periods >= PERIODS, GAIT, xp.where(self.looks >= self.last, UNDECIDED, RUNNING))
         out = xp.where(here[:, 1] >= 0.0, out, FELL)
         return xp.where(xp.isfinite(here).all(axis=1), out, BROKE)

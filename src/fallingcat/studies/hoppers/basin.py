@@ -68,14 +68,14 @@ def _edges(
     inside: dict[str, float] = dict.fromkeys(units, 0.0)
     outside: dict[str, float] = {}
 
-    def tries(sizes: dict[str, float]) -> None:
+    def test_sizes(sizes: dict[str, float]) -> None:
         for key, back in (returns(sizes) if sizes else {}).items():
             (inside if back else outside)[key] = sizes[key]
 
     for doubling in range(DOUBLINGS):
-        tries({key: unit * 2.0**doubling for key, unit in units.items() if key not in outside})
+        test_sizes({key: unit * 2.0**doubling for key, unit in units.items() if key not in outside})
     for _ in range(halvings):
-        tries({key: 0.5 * (inside[key] + edge) for key, edge in outside.items()})
+        test_sizes({key: 0.5 * (inside[key] + edge) for key, edge in outside.items()})
     return inside
 
 
@@ -83,13 +83,13 @@ class _Judge:
     """Judge of pushes, by their name and size: those that end in the gait."""
 
     def __init__(self, model: Model, seen: Observed, p: BasinParameters, progress: Progress) -> None:
-        self.model, self.p, self._progress, self._asked = model, p, progress, 0
+        self.model, self.p, self._progress, self._run_count = model, p, progress, 0
         self.apex = seen.apex(seen.hops[-1])
         self.period, self.step = hop_period(seen), step_length(seen)
 
     def __call__(self, sizes: dict[str, float]) -> dict[str, bool]:
-        self._progress("pushing", self._asked / (DOUBLINGS + self.p.basin_steps))
-        self._asked += 1
+        self._progress("pushing", self._run_count / (DOUBLINGS + self.p.basin_steps))
+        self._run_count += 1
         pushed = {key: size for key, size in sizes.items() if _name(key) != "release"}
         states = [_push(self.model, self.apex, _name(key), size) for key, size in pushed.items()]
         back = dict(zip(pushed, self._end(states, self.p.basin_hops * self.period), strict=True))
@@ -106,10 +106,10 @@ class _Judge:
         begun = [state for state, above in zip(states, free, strict=True) if above]  # in the ground nothing can start
         own, rule = [laws(self.model, state, self.p) for state in begun], Rosenbrock(TOLERANCE)
         runs = record_runs(self.model, begun, duration, own, floor(self.p), rule=rule, dt=1.0) if begun else []
-        back = iter([self._like(run) for run in runs])
+        back = iter([self._hops_like_gait(run) for run in runs])
         return [above and next(back) for above in free]
 
-    def _like(self, run: Trajectory) -> bool:
+    def _hops_like_gait(self, run: Trajectory) -> bool:
         """True if a run did not fall, and hops as the gait does."""
         if run.code is not StatusCode.FINISHED or run.poses[:, 1, 3].min() <= 0.0:
             return False

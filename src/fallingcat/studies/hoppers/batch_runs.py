@@ -13,7 +13,7 @@ from ...simulation import BatchSimulator
 
 RUNS_PER_DECIDED: Final = 16
 """Decided runs leave when they are one in so many."""
-OPEN: Final = -1
+RUNNING: Final = -1
 """The verdict on a run that goes on."""
 
 
@@ -26,7 +26,7 @@ class BatchRuns(ABC):
 
     columns: ClassVar[tuple[str, ...]] = ("runs", "looks", "verdict")
     """columns that are kept of each run that is under way"""
-    patience: ClassVar[int] = 20
+    rounds_per_check: ClassVar[int] = 20
     """rounds for each look that a whole run would need: what has not come so far then breaks"""
     broke: ClassVar[int]
     """the verdict on a run whose steps became too many"""
@@ -36,25 +36,27 @@ class BatchRuns(ABC):
         self.xp: Any = sys.modules[type(simulator.times).__module__.partition(".")[0]]  # NumPy, or CuPy
         xp, count = self.xp, simulator.count
         self.runs, self.looks = xp.arange(count), xp.zeros(count, dtype=xp.int64)
-        self.verdict = xp.full(count, OPEN, dtype=xp.int64)
+        self.verdict = xp.full(count, RUNNING, dtype=xp.int64)
 
     @abstractmethod
-    def says(self, arrived: Any) -> Any:
+    def verdicts(self, arrived: Any) -> Any:
         """Verdicts (N) on those that have ``arrived`` (N truth values) at a check; those of others are ignored."""
 
-    def advanced(self, until: Any) -> Any:
+    def advance(self, until: Any) -> Any:
         """Advance every run up to its time ``until`` (N, s); True (N) for runs that have arrived there."""
         return self.simulator.approach(until)
 
-    def decided(self, progress: Callable[[float], None] = lambda share: None) -> Iterator[dict[str, np.ndarray]]:
+    def finished_columns(
+        self, progress: Callable[[float], None] = lambda share: None
+    ) -> Iterator[dict[str, np.ndarray]]:
         """Columns of runs that leave, until none is left; ``progress`` is called with their share."""
         rounds, count = 0, self.simulator.count
         while self.simulator.count:
             self._round()
             rounds += 1
-            if rounds > self.patience * self.last:
-                self.verdict = self.xp.where(self.verdict == OPEN, self.broke, self.verdict)
-            done = self.verdict != OPEN
+            if rounds > self.rounds_per_check * self.last:
+                self.verdict = self.xp.where(self.verdict == RUNNING, self.broke, self.verdict)
+            done = self.verdict != RUNNING
             if int(done.sum()) * RUNS_PER_DECIDED >= len(done):
                 yield {name: self.simulator.fetched(getattr(self, name)[done]) for name in self.columns}
                 self._keep(~done)
@@ -62,11 +64,11 @@ class BatchRuns(ABC):
 
     def _round(self) -> None:
         """Some attempts at steps of all that go on, and what can be said of those that have arrived."""
-        going = self.verdict == OPEN
-        arrived = self.advanced((self.looks + going) * self.tick) & going
+        going = self.verdict == RUNNING
+        arrived = self.advance((self.looks + going) * self.tick) & going
         self.attempts += self.simulator.attempts * int(going.sum())
         self.looks += arrived
-        self.verdict = self.xp.where(arrived, self.says(arrived), self.verdict)
+        self.verdict = self.xp.where(arrived, self.verdicts(arrived), self.verdict)
 
     def _keep(self, stay: Any) -> None:
         self.simulator.keep(stay)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...arrays import concatenate, takes
+from ...arrays import argument_sizes, concatenate
 from ...compiler.compilation import compile_step
 from ...control import response
 from ...dynamics import kinetic_energy, link_pose, potential_energy
@@ -35,7 +35,7 @@ def disturbances(seen: Observed) -> dict[str, np.ndarray]:
     }
 
 
-@takes(forces="nv")
+@argument_sizes(forces="nv")
 def responses(model: Model, state: State, forces: Any) -> Any:
     """External and internal accelerations, one after the other."""
     return concatenate(list(response(model, state, forces)))

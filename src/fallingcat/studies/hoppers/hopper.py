@@ -76,7 +76,7 @@ def floor(p: HopperParameters) -> CompliantFloor:
     return CompliantFloor((FOOT,), (p.K_floor_y, p.K_floor_x), (p.D_floor_y, p.D_floor_x), friction=None)
 
 
-def simulated(
+def simulate_hopper(
     model: Model,
     state: State,
     p: HopperParameters,
@@ -101,7 +101,7 @@ def simulated_together(many: Sequence[HopperParameters], target: str = "cpu") ->
         groups.setdefault((robot_and_floor(p), p.duration, p.controller), []).append(i)
     out: list[Any] = [None] * len(many)
     for some in groups.values():
-        for i, found in zip(some, _alike([many[i] for i in some], target), strict=True):
+        for i, found in zip(some, _simulate_batch([many[i] for i in some], target), strict=True):
             out[i] = found
     return out
 
@@ -111,7 +111,7 @@ def robot_and_floor(p: HopperParameters) -> tuple[Any, ...]:
     return p.robot, p.g, p.K_floor_x, p.K_floor_y, p.D_floor_x, p.D_floor_y
 
 
-def _alike(many: list[HopperParameters], target: str) -> list[Trajectory | Exception]:
+def _simulate_batch(many: list[HopperParameters], target: str) -> list[Trajectory | Exception]:
     model = robot(many[0])
     begun: list[tuple[State, tuple[Law, ...]] | FallingCatError] = []
     for p in many:

@@ -18,7 +18,7 @@ from ..tables import Study
 from . import energy_measures  # noqa: F401 (it adds to MEASURES)
 from .attraction import SHARES, attraction
 from .basin import EDGES, basin
-from .hopper import robot, simulated, simulated_together, start
+from .hopper import robot, simulate_hopper, simulated_together, start
 from .measures import MEASURES, STATE_BEFORE_APEX, Measure, before_apex, x_at
 from .observed import Observed
 from .parameters import AttractionParameters, BasinParameters, HopperParameters, ScanParameters, SearchParameters
@@ -38,11 +38,11 @@ class _Hopper(SimulatedKind[P, Observed]):
     def run(self, parameters: P, progress: Progress) -> Observed:
         model = robot(parameters)
         share = _throttle(lambda share: progress("running", share))
-        run = simulated(model, start(model, parameters), parameters, progress=share)
-        return self.more(model, Observed(run, parameters), parameters, progress)
+        run = simulate_hopper(model, start(model, parameters), parameters, progress=share)
+        return self.add_observations(model, Observed(run, parameters), parameters, progress)
 
     @abstractmethod
-    def more(self, model: Model, seen: Observed, parameters: P, progress: Progress) -> Observed:
+    def add_observations(self, model: Model, seen: Observed, parameters: P, progress: Progress) -> Observed:
         """The run with what further runs say about it."""
 
     def measure(self, name: str) -> Callable[[Observed], SupportsFloat]:
@@ -74,7 +74,9 @@ class Hopper(_Hopper[HopperParameters]):
         runs = zip(simulated_together(many, target), many, strict=True)
         return [run if isinstance(run, Exception) else Observed(run, p) for run, p in runs]
 
-    def more(self, model: Model, seen: Observed, parameters: HopperParameters, progress: Progress) -> Observed:
+    def add_observations(
+        self, model: Model, seen: Observed, parameters: HopperParameters, progress: Progress
+    ) -> Observed:
         """The run alone."""
         return seen
 
@@ -95,7 +97,9 @@ class HopperScan(_Hopper[ScanParameters]):
     name, parameters, measures = "hopper-scan", ScanParameters, _numbers(NUMBERS)
     resolution = frozenset({"q1_first", "q1_last", "points"})
 
-    def more(self, model: Model, seen: Observed, parameters: ScanParameters, progress: Progress) -> Observed:
+    def add_observations(
+        self, model: Model, seen: Observed, parameters: ScanParameters, progress: Progress
+    ) -> Observed:
         """The run with the angular momenta of all starts."""
         angles, spins = scan_leg_angles(model, parameters, progress)
         numbers = about_scan(angles, spins, parameters.q1)
@@ -109,7 +113,9 @@ class HopperBasin(_Hopper[BasinParameters]):
     name, parameters, measures = "hopper-basin", BasinParameters, _numbers(EDGES)
     resolution = frozenset({"basin_hops", "basin_steps"})
 
-    def more(self, model: Model, seen: Observed, parameters: BasinParameters, progress: Progress) -> Observed:
+    def add_observations(
+        self, model: Model, seen: Observed, parameters: BasinParameters, progress: Progress
+    ) -> Observed:
         """The run with the edges of the basin."""
         return replace(seen, numbers=basin(model, seen, parameters, progress))
 
@@ -121,7 +127,9 @@ class HopperSearch(_Hopper[SearchParameters]):
     name, parameters, measures = "hopper-search", SearchParameters, _numbers(OF_SEARCH)
     resolution = frozenset({"samples", "trial", "again", "longer"})
 
-    def more(self, model: Model, seen: Observed, parameters: SearchParameters, progress: Progress) -> Observed:
+    def add_observations(
+        self, model: Model, seen: Observed, parameters: SearchParameters, progress: Progress
+    ) -> Observed:
         """The run with the results of the search."""
         found = search(model, parameters, progress)
         return replace(seen, numbers=about_search(found), curves=found.region)
@@ -140,7 +148,9 @@ class HopperAttraction(_Hopper[AttractionParameters]):
     name, parameters, measures = "hopper-attraction", AttractionParameters, _numbers(SHARES)
     resolution = frozenset({"leans", "heights", "joints", "speeds", "tolerance"})
 
-    def more(self, model: Model, seen: Observed, parameters: AttractionParameters, progress: Progress) -> Observed:
+    def add_observations(
+        self, model: Model, seen: Observed, parameters: AttractionParameters, progress: Progress
+    ) -> Observed:
         """The run with the outcomes from all starts."""
         numbers, curves = attraction(model, seen, parameters, progress)
         return replace(seen, numbers=numbers, curves=curves)

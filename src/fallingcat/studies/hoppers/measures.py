@@ -146,7 +146,7 @@ def settling_time(seen: Observed) -> float:
     return float(starts[off[-1] + 1]) if len(off) else float(starts[0])
 
 
-def _turns(seen: Observed) -> list[float]:
+def _flight_turns(seen: Observed) -> list[float]:
     """Turn of the virtual leg in each flight after a lift-off (degrees)."""
     return [float(np.degrees(seen["alpha"][hop.end] - seen["alpha"][hop.start])) for hop in seen.hops]
 
@@ -154,25 +154,25 @@ def _turns(seen: Observed) -> list[float]:
 @measure
 def first_turn(seen: Observed) -> float:
     """Turn of the virtual leg in the first flight after a lift-off (degrees)."""
-    return _turns(seen)[0] if seen.hops else NAN
+    return _flight_turns(seen)[0] if seen.hops else NAN
 
 
 @measure
 def flight_turn(seen: Observed) -> float:
     """Size of the turn of the virtual leg in a flight (degrees), mean of the last hops."""
-    return mean(np.abs(_turns(seen)[-LAST_HOPS:]))
+    return mean(np.abs(_flight_turns(seen)[-LAST_HOPS:]))
 
 
 @measure
 def largest_turn(seen: Observed) -> float:
     """Largest size of the turn of the virtual leg in a flight after a lift-off (degrees)."""
-    return float(np.abs(_turns(seen)).max()) if seen.hops else NAN
+    return float(np.abs(_flight_turns(seen)).max()) if seen.hops else NAN
 
 
 @measure
 def largest_later_turn(seen: Observed) -> float:
     """Largest size of the turn of the virtual leg in a flight after the first hop (degrees)."""
-    later = np.abs(_turns(seen)[1:])
+    later = np.abs(_flight_turns(seen)[1:])
     return float(later.max()) if len(later) else NAN
 
 
@@ -200,7 +200,7 @@ def large_swings_alternate(seen: Observed) -> float:
 
     Large swings are flights that turn the leg by :data:`LARGE_SWING` or more.
     """
-    spins, turns = _spins(seen), np.abs(_turns(seen))
+    spins, turns = _spins(seen), np.abs(_flight_turns(seen))
     large = np.flatnonzero(turns[1:] >= LARGE_SWING) + 1
     return 100.0 * float(np.mean(spins[large] * spins[large - 1] < 0.0)) if len(large) else NAN
 

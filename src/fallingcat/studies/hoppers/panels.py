@@ -22,7 +22,7 @@ from .hopping_laws import LockedPolarSpring, PolarLaw
 from .measures import stationarity
 from .observed import Observed
 
-BINS, ZOOMED = 400, 3
+BINS, ZOOMED_HOPS = 400, 3
 """Intervals of the charts of which ends and extremes are kept, and hops in a zoom."""
 
 
@@ -34,15 +34,15 @@ def hopper_figures(study: Study, seen: Observed) -> Figures:
     if seen.curves:
         below = [Text("The run from q1", "One of the runs: that of the parameters."), *above]
         above = [_scan(seen)]
-    steady = len(seen.hops) > ZOOMED + 1 and stationarity(seen) < 1.0
+    steady = len(seen.hops) > ZOOMED_HOPS + 1 and stationarity(seen) < 1.0
     if steady:
         below.append(cycle_strip(seen))
-    below += [Text(_figure(study.table.figures), "The whole run."), *panels.all()]
+    below += [Text(_figure(study.table.figures), "The whole run."), *panels.all_charts()]
     if steady:
         near = panels.zoom()
         span = seen.times[near.keep]
-        zoom = Text("Zoom", f"The last {ZOOMED} hops, from {span[0]:.2f} to {span[-1]:.2f} s.")
-        below += [zoom, *near.all()]
+        zoom = Text("Zoom", f"The last {ZOOMED_HOPS} hops, from {span[0]:.2f} to {span[-1]:.2f} s.")
+        below += [zoom, *near.all_charts()]
     return Figures(above, below)
 
 
@@ -98,7 +98,7 @@ class Panels:
     def zoom(self) -> Panels:
         """The same of the last hops."""
         near, hops = copy(self), self.seen.hops
-        near.keep = chart_samples(self.seen.times, self.floor[:, 1], hops[-ZOOMED - 1].start, hops[-1].start)
+        near.keep = chart_samples(self.seen.times, self.floor[:, 1], hops[-ZOOMED_HOPS - 1].start, hops[-1].start)
         return near
 
     def _chart(self, title: str, unit: str, **lines: np.ndarray) -> Chart:
@@ -109,7 +109,7 @@ class Panels:
         """Notes beside the animation."""
         return [self._height(), self._chart("Angle of the virtual leg", "degrees", **self._angles())]
 
-    def all(self) -> list[Chart]:
+    def all_charts(self) -> list[Chart]:
         """Position, momenta, leg, forces, energies, works; what laws do to each other's velocity."""
         return [*self._motion(), *self._leg(), *self._energy_balance(), *self._disturbances()]
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from ..kind import Parameters
-from ..validation import Gain, Positive, broken
+from ..validation import Gain, Positive, rule_error
 
 Count = Annotated[int, Field(ge=1, le=1000)]
 
@@ -81,7 +81,7 @@ class ScanParameters(HopperParameters):
     @model_validator(mode="after")
     def _in_order(self) -> Self:
         if not self.q1_first < self.q1_last:
-            raise broken("q1_first lies below q1_last")
+            raise rule_error("q1_first lies below q1_last")
         return self
 
 

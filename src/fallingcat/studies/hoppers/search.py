@@ -11,8 +11,8 @@ from ...model import Model, State
 from ...simulation import BatchSimulator, EventLocator, Rosenbrock
 from ...simulation.runner.recorded_runs import record_runs
 from ..kind import Progress
-from .attraction import starts
-from .batch_runs import OPEN, BatchRuns
+from .attraction import initial_states
+from .batch_runs import RUNNING, BatchRuns
 from .hopper import floor, laws, start
 from .measures import forward_speed, hop_period, stationarity
 from .observed import Observed
@@ -47,11 +47,11 @@ NUMBERS: Final = ("runs", "up", "forward", "chattering", "looked_again", "gaits"
 class Search(NamedTuple):
     """Outcomes of all runs, and of those that were examined again."""
 
-    drawn: dict[str, np.ndarray]
+    parameters: dict[str, np.ndarray]
     """``N`` each: parameters"""
     verdicts: np.ndarray
     """``N``: fell or was thrown, stayed up to the end, or broke"""
-    lasted: np.ndarray
+    durations: np.ndarray
     """``N`` (s): until that was seen"""
     speed: np.ndarray
     """``N`` (m/s): forward, in the second half; NaN where it did not stay up"""
@@ -65,7 +65,7 @@ class Search(NamedTuple):
     """
 
     @property
-    def forward(self) -> np.ndarray:
+    def hops_forward(self) -> np.ndarray:
         """``N``: up at the end, and on its way."""
         return np.asarray(np.nan_to_num(self.speed) > MIN_FORWARD_SPEED)
 
@@ -80,15 +80,17 @@ class Search(NamedTuple):
         """Parameters of those in a forward gait, and their ``speed`` (m/s), the fastest first."""
         gaits = self.gaits
         speeds = np.array([self.pace[i] for i in gaits.tolist()])
-        return {name: values[gaits] for name, values in self.drawn.items()} | {"speed": speeds}
+        return {name: values[gaits] for name, values in self.parameters.items()} | {"speed": speeds}
 
 
 def search(model: Model, p: SearchParameters, progress: Progress) -> Search:
     """``p.samples`` runs of ``p.trial`` (s) from random gains and starts; ``p.again`` of them for longer."""
-    begun, each = draws(model, p)
+    begun, each = draw_runs(model, p)
     drawn = {name: np.array([getattr(mine, name) for mine in each]) for name in RANGES}
     found = Search(drawn, *_outcome(model, begun, each, progress), {})
-    good = np.flatnonzero(found.forward & ~found.chatters)[: p.again].tolist()  # in the order in which they were drawn
+    good = np.flatnonzero(found.hops_forward & ~found.chatters)[
+        : p.again
+    ].tolist()  # in the order in which they were drawn
     for k in range(0, len(good), RUNS_AT_ONCE):
         progress("looking again", k / len(good))
         some = good[k : k + RUNS_AT_ONCE]
@@ -98,11 +100,11 @@ def search(model: Model, p: SearchParameters, progress: Progress) -> Search:
     return found
 
 
-def draws(model: Model, p: SearchParameters) -> tuple[State, list[SearchParameters]]:
+def draw_runs(model: Model, p: SearchParameters) -> tuple[State, list[SearchParameters]]:
     """The random starts (batched) and parameters of all runs; others for another number of them."""
     rng = np.random.default_rng(0)
     values = [_random_values(rng, name, p.samples).tolist() for name in RANGES]
-    begun = starts(model, np.stack([rng.uniform(*ends, p.samples) for ends in STARTS], axis=1))
+    begun = initial_states(model, np.stack([rng.uniform(*ends, p.samples) for ends in STARTS], axis=1))
     each = [p.model_copy(update=dict(zip(RANGES, own, strict=True))) for own in zip(*values, strict=True)]
     return begun, each
 
@@ -127,7 +129,7 @@ def _outcome(
     verdicts, lasted, speed = np.zeros(count, dtype=int), np.zeros(count), np.full(count, np.nan)
 
     def hear(watch: BatchRuns, which: np.ndarray, what: str) -> None:
-        for left in watch.decided(lambda share: progress(what, share)):
+        for left in watch.finished_columns(lambda share: progress(what, share)):
             runs, half = which[left["runs"]], (looks - looks // 2) * CHECK_PERIOD
             verdicts[runs], lasted[runs] = left["verdict"], left["looks"] * CHECK_PERIOD
             speed[runs] = np.where(left["verdict"] == STAYED, (left["end"] - left["middle"]) / half, np.nan)
@@ -135,7 +137,7 @@ def _outcome(
     located = BatchSimulator(
         model, begun, own, ground, dt=LONGEST_STEP, integrator=EventLocator(Rosenbrock(1e-5)), ledger=False
     )
-    hear(_Watch(located, CHECK_PERIOD, looks), np.arange(count), "many gains")
+    hear(_SurvivalTest(located, CHECK_PERIOD, looks), np.arange(count), "many gains")
     chatters = verdicts == BROKE
     some = np.flatnonzero(chatters)
     if len(some):
@@ -150,30 +152,30 @@ def _outcome(
     return verdicts, lasted, speed, chatters
 
 
-class _Watch(BatchRuns):
+class _SurvivalTest(BatchRuns):
     """Test for runs that stay up, with their positions in the middle and at the end (m)."""
 
     columns = (*BatchRuns.columns, "middle", "end")
-    patience, broke = 4, BROKE
+    rounds_per_check, broke = 4, BROKE
 
     def __init__(self, simulator: BatchSimulator, tick: float, last: int) -> None:
         super().__init__(simulator, tick, last)
         self.middle = self.end = np.zeros(simulator.count)
 
-    def says(self, arrived: Any) -> Any:
+    def verdicts(self, arrived: Any) -> Any:
         pose, _, twist, _ = self.simulator.state
         (x, height), spin = pose[:, :2, 3].T, np.abs(twist[:, 2])
         self.middle = np.where(arrived & (self.looks == self.last // 2), x, self.middle)
         self.end = np.where(arrived, x, self.end)
         up = (height > 0.0) & (height < THROWN_LIMITS[0]) & (spin < THROWN_LIMITS[1])
-        out = np.where(up, np.where(self.looks == self.last, STAYED, OPEN), FELL)
+        out = np.where(up, np.where(self.looks == self.last, STAYED, RUNNING), FELL)
         return np.where(np.isfinite(height + spin), out, BROKE)
 
 
-class _FixedStepTest(_Watch):
+class _FixedStepTest(_SurvivalTest):
     """Test for runs that stay up, in fixed steps that all take together."""
 
-    def advanced(self, until: Any) -> Any:
+    def advance(self, until: Any) -> Any:
         self.simulator.step(round(self.tick / self.simulator.dt))
         return np.ones(self.simulator.count, dtype=bool)
 
@@ -206,7 +208,7 @@ def about_search(found: Search) -> dict[str, float]:
     The :data:`NUMBERS`: runs; those up at the end, going forward, and with a foot that chatters (%); those examined
     again, how many of these have a gait, and the speed of the fastest (m/s).
     """
-    shares = [100.0 * float(np.mean(x)) for x in (found.verdicts == STAYED, found.forward, found.chatters)]
+    shares = [100.0 * float(np.mean(x)) for x in (found.verdicts == STAYED, found.hops_forward, found.chatters)]
     best = [found.pace[i] for i in found.gaits[:1].tolist()]
     counts = [float(len(x)) for x in (found.pace, found.gaits)]
-    return dict(zip(NUMBERS, (float(len(found.lasted)), *shares, *counts, *(best or [np.nan])), strict=True))
+    return dict(zip(NUMBERS, (float(len(found.durations)), *shares, *counts, *(best or [np.nan])), strict=True))

@@ -29,7 +29,7 @@ NAMES: Final = (
 """Meaning of the colors: :func:`categories` gives places here."""
 MAX_CHARTS: Final = 3
 """Heights, and joint angles, of which slices are shown."""
-PANEL, ROOM, LEFT, TOP = (230.0, 190.0), (40.0, 48.0), 76.0, 72.0
+PANEL, MARGINS, LEFT, TOP = (230.0, 190.0), (40.0, 48.0), 76.0, 72.0
 
 
 def attraction_figures(seen: Observed) -> Figures:
@@ -58,22 +58,22 @@ def categories(verdicts: np.ndarray, periods: np.ndarray) -> np.ndarray:
 def slices_svg(basin: Mapping[str, np.ndarray]) -> str:
     """Slices over lean and speed, side by side for joint angles, above one another for heights."""
     kinds = categories(basin["verdicts"], basin["periods"])
-    heights, joints = (_some(len(basin[name])) for name in ("height", "joint"))
-    width, height = (LEFT + len(joints) * (PANEL[0] + ROOM[0]), TOP + len(heights) * (PANEL[1] + ROOM[1]) + 20.0)
+    heights, joints = (_spread_places(len(basin[name])) for name in ("height", "joint"))
+    width, height = (LEFT + len(joints) * (PANEL[0] + MARGINS[0]), TOP + len(heights) * (PANEL[1] + MARGINS[1]) + 20.0)
     parts = [*_legend(set(np.unique(kinds).tolist()))]
     for row, i in enumerate(reversed(heights)):  # the highest on top
         for column, j in enumerate(joints):
-            corner = LEFT + column * (PANEL[0] + ROOM[0]), TOP + row * (PANEL[1] + ROOM[1])
+            corner = LEFT + column * (PANEL[0] + MARGINS[0]), TOP + row * (PANEL[1] + MARGINS[1])
             title = f"foot at {basin['height'][i]:.3g} m, knee at {np.degrees(basin['joint'][j]):.0f}°"
             parts += _panel(np.degrees(basin["lean"]), basin["speed"], kinds[:, i, j, :], corner, title)
-    across, down = 0.5 * (LEFT + width - ROOM[0]), 0.5 * (TOP + height - ROOM[1] - 20.0)
+    across, down = 0.5 * (LEFT + width - MARGINS[0]), 0.5 * (TOP + height - MARGINS[1] - 20.0)
     parts.append(text(across, height - 14.0, "lean of the leg at release (degrees; foot in front: positive)"))
     turned = f'transform="rotate(-90 22 {down:.1f})"'
     parts.append(text(22.0, down, "forward speed at release (m/s)", more=turned))
     return document(round(width), round(height), parts)
 
 
-def _some(count: int) -> list[int]:
+def _spread_places(count: int) -> list[int]:
     """Places spread over an axis, without its ends where it is long enough."""
     spread = (np.arange(MAX_CHARTS) + 0.5) / MAX_CHARTS * count
     return sorted({min(int(k), count - 1) for k in spread})

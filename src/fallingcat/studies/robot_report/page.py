@@ -14,7 +14,7 @@ from ...visualization.animation import Arrows, Extra
 from ...visualization.page import Block
 from ..page import number
 from .picture import robot_picture
-from .report import GaitOf, RobotReport
+from .report import GaitResult, RobotReport
 
 
 def robot_page(found: RobotReport) -> Page:
@@ -25,7 +25,7 @@ def robot_page(found: RobotReport) -> Page:
         f"formulation held to what they claim at {found.states} random states; couplings, curvature and gaits of the "
         f"robot that floats freely, without momentum. Computed in {found.seconds:.1f} s."
     )
-    blocks: list[Block] = [_scene(found), _inertia(found), *_turning(found), _picture(found), *_maps(found)]
+    blocks: list[Block] = [_scene(found), _inertia(found), *_turn_tables(found), _picture(found), *_maps(found)]
     return Page(model.name or "robot", about, list(_facts(found)), [*blocks, _proofs(found), _joints(found)])
 
 
@@ -41,13 +41,13 @@ def _facts(found: RobotReport) -> Iterator[Fact]:
     if found.curvature is not None:
         free = found.curvature > 1e-9
         yield Fact("joints can turn it", "yes" if free else "no", f"curvature {number(found.curvature)}, relative")
-    best = _best(found)
+    best = _best_gait(found)
     if best is not None and best.turn > 1e-9:
         yield Fact("turns per cycle", f"{np.degrees(best.turn):.1f}°", f"by {' and '.join(best.joints)}")
 
 
-def _best(found: RobotReport) -> GaitOf | None:
-    return next((gait for gait in found.gaits if gait.found is not None), None)
+def _best_gait(found: RobotReport) -> GaitResult | None:
+    return next((gait for gait in found.gaits if gait.survey is not None), None)
 
 
 # the robot ------------------------------------------------------------------------------------------------------------
@@ -55,9 +55,9 @@ def _best(found: RobotReport) -> GaitOf | None:
 
 def _scene(found: RobotReport) -> Scene:
     """The robot with its own shapes; it goes through its most effective gait, and its base turns."""
-    best = _best(found)
-    if best is not None and best.found is not None:
-        scene = survey_scene(best.found)
+    best = _best_gait(found)
+    if best is not None and best.survey is not None:
+        scene = survey_scene(best.survey)
         centers = np.asarray(scene.extras[0].points)  # type: ignore[union-attr]
         return replace(scene, extras=[*scene.extras, _principal(found, centers[:1].repeat(len(centers), axis=0))])
     drawn, notes = appearance(found.model)
@@ -104,16 +104,16 @@ def _inertia(found: RobotReport) -> Table:
 # how it moves its base ------------------------------------------------------------------------------------------------
 
 
-def _turning(found: RobotReport) -> Iterator[Table]:
+def _turn_tables(found: RobotReport) -> Iterator[Table]:
     """Displacement of each pair of joints per cycle."""
     if not found.gaits:
         return
     rows = []
     for gait in found.gaits:
-        if gait.found is None:
-            rows.append((" and ".join(gait.joints), "-", "-", "-", gait.why))
+        if gait.survey is None:
+            rows.append((" and ".join(gait.joints), "-", "-", "-", gait.reason))
             continue
-        unit, circle = gait.found.bend, gait.found.circle
+        unit, circle = gait.survey.bend, gait.survey.circle
         bend = f"{unit.factor * circle.radius:.3g} {unit.name}".replace(" degrees", "°")
         half = np.ceil(np.pi / gait.turn) if gait.turn > 1e-3 else None
         upside = "never" if half is None else f"{half:.0f} cycles" if half > 1 else "1 cycle"
@@ -146,14 +146,14 @@ def _three_digits(x: float) -> str:
 
 def _maps(found: RobotReport) -> Iterator[Block]:
     """Curvature of the most effective pair: every angle that it turns about."""
-    best = _best(found)
-    if best is None or best.found is None:
+    best = _best_gait(found)
+    if best is None or best.survey is None:
         return
-    sizes = np.abs(best.found.map.values @ found.model.base.selection.T).max(axis=(0, 1))
+    sizes = np.abs(best.survey.map.values @ found.model.base.selection.T).max(axis=(0, 1))
     shown = [k for k in range(6) if sizes[k] > 1e-2 * sizes[3 if k >= 3 else 0 :][:3].max() > 0.0]
     angles = [k for k in shown if k >= 3] or shown
     for k in sorted(angles, key=lambda k: -sizes[k])[: 2 if len(angles) > 1 else 1]:
-        yield survey_map(best.found, k)
+        yield survey_map(best.survey, k)
 
 
 # what is proved -------------------------------------------------------------------------------------------------------

@@ -60,9 +60,9 @@ def _parts(model: Model, turns: Mapping[str, float], order: list[str], depth: di
         radius = 2.0 + 6.0 * float(np.cbrt(mass / heaviest))
         yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" fill="{BLUE}"/>'
         room = int((MASS - x - 30.0) / LETTER)
-        yield text(x + 13, y + 4, _short(name, room), "start", INK)
+        yield text(x + 13, y + 4, _cut_text(name, room), "start", INK)
         if joint is not None and (left := room - len(name) - 3) > 12:
-            words = _short(f"{joint.name}, {joint.kind.name}", left)
+            words = _cut_text(f"{joint.name}, {joint.kind.name}", left)
             yield text(x + 13 + LETTER * (len(name) + 2), y + 4, words, "start")
         yield _bar(MASS, y, BAR * mass / heaviest, BLUE)
         yield text(MASS + BAR * mass / heaviest + 6, y + 4, f"{mass:.3g}", "start")
@@ -76,10 +76,10 @@ def _bar(x: float, y: float, length: float, fill: str) -> str:
     return f'<rect x="{x}" y="{y - 5:.1f}" width="{max(length, 0.0):.1f}" height="10" rx="2" fill="{fill}"/>'
 
 
-def _short(name: str, most: int) -> str:
+def _cut_text(name: str, most: int) -> str:
     """Text cut to a number of characters.
 
-    >>> _short("a" * 50, 10)
+    >>> _cut_text("a" * 50, 10)
     'aaaaaaaaa…'
     """
     clean = "".join(c if c.isprintable() else "?" for c in name)

@@ -46,22 +46,22 @@ class Coupling(NamedTuple):
     """size of the linear part, at the base: m per rad, or m per m"""
 
 
-class GaitOf(NamedTuple):
+class GaitResult(NamedTuple):
     """Gait of a pair of joints, or the reason why there is none."""
 
     joints: tuple[str, str]
-    found: Survey | None
-    why: str = ""
+    survey: Survey | None
+    reason: str = ""
 
     @property
     def turn(self) -> float:
         """Rotation of the best circle, per cycle (rad)."""
-        return float(np.linalg.norm(self.found.circle.exact[3:])) if self.found else float("nan")
+        return float(np.linalg.norm(self.survey.circle.exact[3:])) if self.survey else float("nan")
 
     @property
     def travel(self) -> float:
         """Displacement of the base at the best circle, per cycle (m)."""
-        return float(np.linalg.norm(self.found.circle.exact[:3])) if self.found else float("nan")
+        return float(np.linalg.norm(self.survey.circle.exact[:3])) if self.survey else float("nan")
 
 
 @concise
@@ -84,7 +84,7 @@ class RobotReport:
     """coupling of each degree of freedom, in order; none on a fixed base, and where the locked robot has no inertia"""
     curvature: float | None
     """largest entry, relative to the connection's size squared; None on a fixed base"""
-    gaits: tuple[GaitOf, ...]
+    gaits: tuple[GaitResult, ...]
     """the most effective first"""
     seconds: float
 
@@ -129,7 +129,7 @@ class RobotReport:
             "gaits": [
                 {"joints": list(gait.joints), "turn": gait.turn, "travel": gait.travel}
                 for gait in self.gaits
-                if gait.found is not None
+                if gait.survey is not None
             ],
             "seconds": self.seconds,
         }
@@ -171,13 +171,15 @@ def report(model: Model, states: int = 2, seed: int = 0, progress: Progress | No
     progress("proving", 0.0)
     proofs = certificates(model, states, seed)
     progress("coupling", 0.5)
-    shapes = _locked(model, shapes_around(model, np.random.default_rng(seed))) if model.m and model.n else []
-    couplings, curvature, pairs = _moved(model, shapes) if shapes else ((), None, [])
+    shapes = (
+        _states_with_inertia(model, shapes_around(model, np.random.default_rng(seed))) if model.m and model.n else []
+    )
+    couplings, curvature, pairs = _couplings(model, shapes) if shapes else ((), None, [])
     gaits = []
     for k, pair in enumerate(pairs):
         progress("gaits", 0.55 + 0.45 * k / len(pairs))
         gaits.append(_gait(model, pair))
-    order = sorted(gaits, key=lambda gait: (gait.found is None, -gait.turn, -gait.travel))
+    order = sorted(gaits, key=lambda gait: (gait.survey is None, -gait.turn, -gait.travel))
     return RobotReport(
         model, tuple(proofs), states, tuple(couplings), curvature, tuple(order), time.perf_counter() - began
     )
@@ -204,7 +206,7 @@ def shapes_around(model: Model, rng: np.random.Generator) -> list[State]:
     return out
 
 
-def _locked(model: Model, shapes: Sequence[State]) -> list[State]:
+def _states_with_inertia(model: Model, shapes: Sequence[State]) -> list[State]:
     """States at which the locked robot has an inertia about every axis, so that momentum gives its velocity."""
     out = []
     for state in shapes:
@@ -220,7 +222,7 @@ def _limits(model: Model) -> tuple[np.ndarray, np.ndarray]:
     return low, high
 
 
-def _moved(model: Model, shapes: Sequence[State]) -> tuple[list[Coupling], float, list[tuple[str, str]]]:
+def _couplings(model: Model, shapes: Sequence[State]) -> tuple[list[Coupling], float, list[tuple[str, str]]]:
     """Couplings, the largest curvature, and pairs of joints by how much a small gait of theirs turns, or carries."""
     S = model.base.selection
     A = [np.asarray(S @ connection(model, state)) for state in shapes]
@@ -264,11 +266,11 @@ def _pairs(model: Model, sizes: np.ndarray) -> list[tuple[str, str]]:
     return out
 
 
-def _gait(model: Model, pair: tuple[str, str]) -> GaitOf:
+def _gait(model: Model, pair: tuple[str, str]) -> GaitResult:
     try:
-        return GaitOf(pair, two_joints(model, pair, REACH, best=False))
+        return GaitResult(pair, two_joints(model, pair, REACH, best=False))
     except FallingCatError as error:
-        return GaitOf(pair, None, str(error))
+        return GaitResult(pair, None, str(error))
 
 
 def centroidal_inertia(model: Model, state: State) -> np.ndarray:

@@ -33,12 +33,12 @@ class FunctionKind(StudyKind[FunctionParameters, dict[str, float]]):
         text = repr((code.co_code, code.co_names, code.co_consts)) if code else repr(type(function))
         label = f"{_name(function)} ({hashlib.sha256(text.encode()).hexdigest()[:8]})"
         self.name = f"function {label}"  # type: ignore[misc]  # one for each function
-        self.function, self.whole = function, whole
+        self.function, self.integer_names = function, whole
         self.measures = {name: itemgetter(name) for name in measures}
 
     def run(self, parameters: FunctionParameters, progress: Progress) -> dict[str, float]:
         """Call the function with these parameters."""
-        given = {name: int(x) if name in self.whole else x for name, x in parameters.model_dump().items()}
+        given = {name: int(x) if name in self.integer_names else x for name, x in parameters.model_dump().items()}
         return numbers_of(self.function(**given))
 
 
@@ -46,12 +46,12 @@ class FunctionStudy(Study):
     """A function instead of a file."""
 
     model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True)
-    own: FunctionKind
+    function_kind: FunctionKind
 
     @property
     def kind(self) -> StudyKind[Any, Any]:
         """Kind of the function."""
-        return self.own
+        return self.function_kind
 
 
 def study_of(
@@ -72,9 +72,9 @@ def study_of(
         raise ModelError(f"grid is a mapping from parameters to values, at least one, not {describe(grid)}")
     values = {name: value_list(name, given) for name, given in grid.items() if not isinstance(given, str)}
     _check_names(function, {**grid, **parameters})
-    whole = frozenset(name for name, given in values.items() if all(type(_plain(x)) is int for x in given))
+    whole = frozenset(name for name, given in values.items() if all(type(_python_number(x)) is int for x in given))
     whole |= {name for name, x in parameters.items() if type(x) is int}
-    first = {name: _plain(given[0]) for name, given in values.items()} | dict(parameters)
+    first = {name: _python_number(given[0]) for name, given in values.items()} | dict(parameters)
     if measures is None:
         try:
             measures = tuple(numbers_of(function(**first)))
@@ -84,7 +84,7 @@ def study_of(
     kind = FunctionKind(function, whole, measures)
     table = StudyTable(title=_name(function), kind=_name(function), parameters={})
     start = FunctionParameters(**{name: float(x) if type(x) is int else x for name, x in parameters.items()})
-    return FunctionStudy(name=_name(function), table=table, parameters=start, own=kind)
+    return FunctionStudy(name=_name(function), table=table, parameters=start, function_kind=kind)
 
 
 def numbers_of(result: Any) -> dict[str, float]:
@@ -114,5 +114,5 @@ def _name(function: Callable[..., Any]) -> str:
     return str(getattr(function, "__name__", type(function).__name__))
 
 
-def _plain(x: Any) -> Any:
+def _python_number(x: Any) -> Any:
     return x.item() if isinstance(x, np.generic) else x

@@ -18,7 +18,7 @@ from ...errors import FallingCatError, ModelError
 from ...io.files import write_bytes
 from ...simulation import StatusCode
 from ..kind import Parameters, StudyKind
-from ..validation import checked
+from ..validation import validate_table
 from .points import Points
 from .store import LONGEST_ERROR, Store
 
@@ -52,20 +52,20 @@ class Job:
     """identifier of the coordinator: its notes are not those of another one"""
 
     @property
-    def noted(self) -> bool:
+    def notes_runs(self) -> bool:
         """True if runs are noted before they begin."""
         return self.careful or self.time_limit is not None
 
     def finish(self, k: int) -> int:
         """Finish all open runs of chunk ``k``, and return ``k``."""
-        if self.noted:
-            self.blame(k)  # of one who died before
+        if self.notes_runs:
+            self.record_death(k)  # of one who died before
         part, runs = self.store.read(k), self.store.runs(k).ravel()
-        todo, size = part.open, 1 if self.noted else max(1, self.kind.chunk_sizes[self.target])
+        todo, size = part.open_runs, 1 if self.notes_runs else max(1, self.kind.chunk_sizes[self.target])
         last, pause = time.monotonic(), 0.0
         for first in range(0, len(todo), size):
             some = todo[first : first + size]
-            if self.noted:
+            if self.notes_runs:
                 write_bytes(self._note(k), str(some[0]).encode())
             with self._time_limit(k):
                 outcomes = self.outcomes([int(run) for run in runs[some]])
@@ -83,13 +83,13 @@ class Job:
                 self.store.commit(k, part)
                 last = time.monotonic()
                 pause = max(self.pause, (last - begun) / COMMIT_SHARE)
-        if self.noted:
+        if self.notes_runs:
             self._note(k).unlink(missing_ok=True)
         return k
 
-    def blame(self, k: int) -> bool:
+    def record_death(self, k: int) -> bool:
         """True if a run of chunk ``k`` had begun when its process died; then that is its error."""
-        note, late = self._note(k), self._late(k)
+        note, late = self._note(k), self._late_note(k)
         if not note.exists():
             return False
         part, place = self.store.read(k), int(note.read_text())
@@ -106,7 +106,7 @@ class Job:
     def _note(self, k: int) -> Path:
         return self.store.note(f"running.{self.token}.{k}")
 
-    def _late(self, k: int) -> Path:
+    def _late_note(self, k: int) -> Path:
         return self.store.note(f"late.{self.token}.{k}")
 
     @contextmanager
@@ -115,7 +115,7 @@ class Job:
         if self.time_limit is None:
             yield
             return
-        late = self._late(k)
+        late = self._late_note(k)
         with late.open("w") as out:
             faulthandler.dump_traceback_later(self.time_limit, exit=True, file=out)  # also out of native code
             try:
@@ -130,24 +130,24 @@ class Job:
         good = [p for p in given if isinstance(p, Parameters)]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what they are about is in the numbers of each run
-            seen = iter(self._seen(good))
+            seen = iter(self._observe(good))
             return [p if isinstance(p, Exception) else self._numbers(next(seen)) for p in given]
 
     def _parameters(self, run: int) -> Parameters | Exception:
         try:
-            whole = {**self.base, **self.points.at(run)}
-            return checked(self.kind.parameters, whole, f"study {self.study!r}", key="parameter")
+            whole = {**self.base, **self.points.parameters_of(run)}
+            return validate_table(self.kind.parameters, whole, f"study {self.study!r}", key="parameter")
         except FallingCatError as error:
             return error
 
-    def _seen(self, many: list[Parameters]) -> list[Any]:
+    def _observe(self, many: list[Parameters]) -> list[Any]:
         try:
             seen = list(self.kind.run_many(many, self.target)) if many else []
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # SystemExit, GeneratorExit and asyncio's CancelledError are the task's, too
             if len(many) > 1:
-                return [self._seen([each])[0] for each in many]  # the others are not to blame
+                return [self._observe([each])[0] for each in many]  # the others are not to blame
             return [error if isinstance(error, Exception) else FallingCatError(_error_text(error))]
         if len(seen) != len(many):
             raise ModelError(f"the kind {self.kind.name!r} saw {len(seen)} of {len(many)} runs")

@@ -26,7 +26,7 @@ _NO_LOCKS: Final = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
 
 
 @contextmanager
-def locked(path: Path, k: int) -> Iterator[None]:
+def lock_part(path: Path, k: int) -> Iterator[None]:
     """Alone with part ``k`` of what the file at ``path`` stands for; an error that names it after two minutes."""
     with _PROCESS_LOCK:
         try:
@@ -74,11 +74,11 @@ def _system(file: int, k: int) -> tuple[Callable[[], None], Callable[[], None]]:
     except ImportError:
         return _no_lock, _no_lock
 
-    def at(mode: int) -> None:
+    def lock_byte(mode: int) -> None:
         os.lseek(file, k, os.SEEK_SET)
         windows.locking(file, mode, 1)
 
-    return lambda: at(windows.LK_NBLCK), lambda: at(windows.LK_UNLCK)
+    return lambda: lock_byte(windows.LK_NBLCK), lambda: lock_byte(windows.LK_UNLCK)
 
 
 def _no_lock() -> None:

@@ -25,7 +25,7 @@ class Grid:
     """Every combination of values, the last parameter the fastest.
 
     >>> grid = Grid({"q1": (1.0, 2.0), "K_p": (6.0, 7.0, 8.0)})
-    >>> grid.shape, grid.at(4)
+    >>> grid.shape, grid.parameters_of(4)
     ((2, 3), {'q1': 2.0, 'K_p': 7.0})
     """
 
@@ -46,7 +46,7 @@ class Grid:
         """Parameter: along which axis, and its values there."""
         return {name: (name, np.array(values)) for name, values in self.axes.items()}
 
-    def at(self, run: int) -> dict[str, Value]:
+    def parameters_of(self, run: int) -> dict[str, Value]:
         """The parameters of a run."""
         places = np.unravel_index(run, self.shape)
         return {name: values[k] for (name, values), k in zip(self.axes.items(), places, strict=True)}
@@ -61,7 +61,7 @@ class Sample:
     """A Latin hypercube: ``count`` points, each parameter once in each of ``count`` equal parts of its range.
 
     >>> sample = Sample({"x": (0.0, 4.0)}, 4, seed=0)
-    >>> sorted(int(sample.at(k)["x"]) for k in range(4))
+    >>> sorted(int(sample.parameters_of(k)["x"]) for k in range(4))
     [0, 1, 2, 3]
     """
 
@@ -86,7 +86,7 @@ class Sample:
         shares = {name: (rng.permutation(self.count) + rng.random(self.count)) / self.count for name in self.ranges}
         return {name: low + (high - low) * shares[name] for name, (low, high) in self.ranges.items()}
 
-    def at(self, run: int) -> dict[str, Value]:
+    def parameters_of(self, run: int) -> dict[str, Value]:
         """The parameters of a run."""
         return {name: float(values[run]) for name, values in self._values.items()}
 
@@ -130,7 +130,7 @@ def _axis_values(study: Study, name: str, given: Iterable[Value]) -> tuple[Value
     if len(set(values)) < len(values):
         raise ModelError(f"the values of {name!r} differ from each other")
     whole = all(isinstance(x, (int, float)) and float(x).is_integer() for x in values)
-    if whole and not _takes(study, name, float(values[0])) and _takes(study, name, int(values[0])):
+    if whole and not _accepts(study, name, float(values[0])) and _accepts(study, name, int(values[0])):
         return tuple(map(int, values))
     return tuple(float(x) for x in values) if all(type(x) in (int, float) for x in values) else values
 
@@ -151,7 +151,7 @@ def _finite(value: Value) -> bool:
     return isinstance(value, str) or bool(np.isfinite(value))
 
 
-def _takes(study: Study, name: str, value: Value) -> bool:
+def _accepts(study: Study, name: str, value: Value) -> bool:
     try:
         study.with_parameters({name: value})
     except FallingCatError:

@@ -26,7 +26,7 @@ class Processes:
             from joblib.externals.loky.process_executor import BrokenProcessPool
         except ImportError:
             raise ExtraMissingError("sweep", package="joblib", purpose="a sweep in several processes") from None
-        self._job, self._pool, self._broken = job, ProcessPoolExecutor, BrokenProcessPool
+        self._job, self._pool, self._pool_error = job, ProcessPoolExecutor, BrokenProcessPool
         self._idle: list[Any] = []
         self.busy: dict[Any, tuple[int, Any, int]] = {}
         """task: chunk, its pool, and how many died at it without a run to blame"""
@@ -44,15 +44,15 @@ class Processes:
         task = pool.submit(replace(self._job, careful=careful).finish, k)
         self.busy[task] = k, pool, crashes
 
-    def finished(self) -> int:
+    def next_finished(self) -> int:
         """The next chunk that is finished, whoever dies meanwhile."""
         while True:
             for task in wait(self.busy, return_when=FIRST_COMPLETED).done:
                 k, pool, crashes = self.busy.pop(task)
                 try:
                     task.result()
-                except self._broken:  # once more, one run after the other; then it is known of which it died
-                    crashes = 0 if self._job.blame(k) else crashes + 1
+                except self._pool_error:  # once more, one run after the other; then it is known of which it died
+                    crashes = 0 if self._job.record_death(k) else crashes + 1
                     if crashes > MAX_DEATHS:
                         text = f"{crashes} processes died in chunk {k} of {self._job.store.path}: what is done is kept"
                         raise FallingCatError(f"{text}, resume=True (--resume) goes on") from None

@@ -26,7 +26,7 @@ import numpy as np
 
 from ...errors import ExtraMissingError, FileError
 from ...io.files import write_bytes
-from .locks import locked
+from .locks import lock_part
 from .points import Points
 
 DONE, FAILED, ERROR = "done", "failed", "error"
@@ -60,7 +60,7 @@ class Part:
     """texts, empty where there is none"""
 
     @property
-    def open(self) -> np.ndarray:
+    def open_runs(self) -> np.ndarray:
         """Runs that are neither done nor failed: places in the flat arrays."""
         return np.flatnonzero(~(self.done | self.failed))
 
@@ -97,7 +97,8 @@ class Store:
     def runs(self, k: int) -> np.ndarray:
         """The runs of chunk ``k``, in its shape."""
         axes = [
-            np.arange(c * i, min(c * (i + 1), n)) for i, c, n in zip(self._at(k), self.chunk, self.shape, strict=True)
+            np.arange(c * i, min(c * (i + 1), n))
+            for i, c, n in zip(self._chunk_index(k), self.chunk, self.shape, strict=True)
         ]
         return np.ravel_multi_index(np.ix_(*axes), self.shape)
 
@@ -112,16 +113,16 @@ class Store:
 
         What it knows counts from the last rename on.
         """
-        with locked(self._lock, k):
+        with lock_part(self._lock, k):
             done, failed = self._flags(k)
             if ((done & ~part.done) | (failed & ~part.failed)).any():
                 part.add(self.read(k))
             for name, values in part.numbers.items():
-                self._put(k, name, self._padded_chunk(values, np.nan).astype("<f8").tobytes())
+                self._write(k, name, self._padded_chunk(values, np.nan).astype("<f8").tobytes())
             if part.failed.any() or failed.any():
-                self._put(k, ERROR, _packed(self._padded_chunk(part.error, "").ravel().tolist()))
-                self._put(k, FAILED, self._padded_chunk(part.failed, False).tobytes())
-            self._put(k, DONE, self._padded_chunk(part.done, False).tobytes())
+                self._write(k, ERROR, _encode_texts(self._padded_chunk(part.error, "").ravel().tolist()))
+                self._write(k, FAILED, self._padded_chunk(part.failed, False).tobytes())
+            self._write(k, DONE, self._padded_chunk(part.done, False).tobytes())
 
     def repair(self, k: int) -> int:
         """Runs of chunk ``k`` that have to be run again, since files of what was done are missing; they are open then.
@@ -135,7 +136,7 @@ class Store:
         failed = self._file(k, FAILED).exists()
         if all(self._file(k, name).exists() for name in (*self.numbers, *([ERROR] if failed else []))):
             return 0
-        with locked(self._lock, k):
+        with lock_part(self._lock, k):
             for name in (DONE, FAILED, ERROR):
                 self._file(k, name).unlink(missing_ok=True)
         return believed
@@ -159,17 +160,17 @@ class Store:
         """A file beside the chunks that says what is under way."""
         return self.path / DONE / f".{name}.part"
 
-    def tidy(self) -> None:
+    def remove_leftovers(self) -> None:
         """Remove files of killed workers; none may be at work any more."""
         for left in (*self.path.rglob(".*.part"), *self.path.rglob(".*.tmp")):
             with suppress(OSError):
                 left.unlink()
 
-    def _at(self, k: int) -> tuple[int, ...]:
+    def _chunk_index(self, k: int) -> tuple[int, ...]:
         return tuple(int(i) for i in np.unravel_index(k, self.counts))
 
     def _extent(self, k: int) -> tuple[int, ...]:
-        return tuple(min(c, n - c * i) for i, c, n in zip(self._at(k), self.chunk, self.shape, strict=True))
+        return tuple(min(c, n - c * i) for i, c, n in zip(self._chunk_index(k), self.chunk, self.shape, strict=True))
 
     def _grid_part(self, k: int) -> tuple[slice, ...]:
         """Part of the files of chunk ``k`` that is within the grid."""
@@ -181,7 +182,7 @@ class Store:
         return done, failed & ~done
 
     def _file(self, k: int, name: str) -> Path:
-        return self.path.joinpath(name, "c", *map(str, self._at(k)))
+        return self.path.joinpath(name, "c", *map(str, self._chunk_index(k)))
 
     def _padded_chunk(self, values: np.ndarray, fill: Any) -> np.ndarray:
         """Array padded to the shape of a chunk at the edge of the grid."""
@@ -206,7 +207,7 @@ class Store:
         if file.exists():
             data = _read_bytes(file)
             try:
-                texts = _unpacked(data)
+                texts = _decode_texts(data)
             except (struct.error, ValueError):
                 texts = []
             if len(texts) != out.size:
@@ -214,24 +215,24 @@ class Store:
             out.flat[:] = texts
         return out
 
-    def _put(self, k: int, name: str, data: bytes) -> None:
+    def _write(self, k: int, name: str, data: bytes) -> None:
         file = self._file(k, name)
         with suppress(OSError):  # writing says what is wrong
             file.parent.mkdir(parents=True, exist_ok=True)
         write_bytes(file, data)
 
 
-def _packed(texts: Sequence[str]) -> bytes:
+def _encode_texts(texts: Sequence[str]) -> bytes:
     """Texts as zarr keeps them (vlen-utf8): their number, then length and bytes of each.
 
-    >>> _unpacked(_packed(["", "é", "ab"]))
+    >>> _decode_texts(_encode_texts(["", "é", "ab"]))
     ['', 'é', 'ab']
     """
     encoded = [text.encode() for text in texts]
     return struct.pack("<I", len(encoded)) + b"".join(struct.pack("<I", len(x)) + x for x in encoded)
 
 
-def _unpacked(data: bytes) -> list[str]:
+def _decode_texts(data: bytes) -> list[str]:
     out, at = [], 4
     for _ in range(struct.unpack_from("<I", data)[0]):
         (size,) = struct.unpack_from("<I", data, at)

@@ -20,7 +20,7 @@ from typing import Any, Final
 from ..._version import __version__
 from ...dynamics.checks import positive
 from ...errors import ExtraMissingError, FallingCatError, ModelError, describe
-from ...progress import telling
+from ...progress import report_progress
 from ..tables import Study, load
 from .functions import study_of
 from .job import Job
@@ -47,7 +47,7 @@ Runner = Callable[[Job, Sequence[int]], Iterator[int]]
 
 @dataclass(frozen=True)
 class Sweep:
-    """Result of a sweep; :meth:`open` opens its store.
+    """Result of a sweep; :meth:`open_chunks` opens its store.
 
     Example:
         >>> from pathlib import Path
@@ -154,7 +154,7 @@ def sweep(
         raise ModelError(
             f"progress is True, False or a function of runs done, failed and in all, not {describe(progress)}"
         )
-    with telling(f"sweep of {wanted.name!r}", progress) as report:
+    with report_progress(f"sweep of {wanted.name!r}", progress) as report:
         share = report or (lambda share: None)
         return _run_chunks(job, run, lambda done, failed, total: share((done + failed) / max(1, total)))
 
@@ -162,24 +162,24 @@ def sweep(
 def _run_chunks(job: Job, run: Runner, progress: SweepProgress) -> Sweep:
     """Run all chunks, those of workers that died once more; only results on disk are counted."""
     counts, died = _Counts(job.store, progress), False
-    while counts.open:
+    while counts.open_chunks:
         before = counts.sums()
         chunks = list(
-            islice(counts.open, SUSPECT_CHUNKS if died else None)
+            islice(counts.open_chunks, SUSPECT_CHUNKS if died else None)
         )  # in their order: what was under way comes first
-        with counts.watched():
+        with counts.report_commits():
             for k in run(replace(job, careful=died), chunks):
-                counts.finished(k)
-        blamed = [job.blame(k) for k in chunks] if died else []
+                counts.update_count(k)
+        blamed = [job.record_death(k) for k in chunks] if died else []
         counts.look()
-        lost = any(k in counts.open for k in chunks)
+        lost = any(k in counts.open_chunks for k in chunks)
         if died and lost and not any(blamed) and counts.sums() == before:
             raise FallingCatError(
-                f"workers died, and died again, in chunks {sorted(counts.open)[:5]} of {job.store.path}: "
+                f"workers died, and died again, in chunks {sorted(counts.open_chunks)[:5]} of {job.store.path}: "
                 "what is done is kept, resume=True (--resume) goes on"
             )
         died = lost and not died  # once carefully, to learn which run it was; then as before
-    job.store.tidy()
+    job.store.remove_leftovers()
     done, failed = counts.sums()
     return Sweep(job.store.path, done, failed, counts.total)
 
@@ -189,39 +189,39 @@ class _Counts:
 
     def __init__(self, store: Store, progress: SweepProgress) -> None:
         self._store, self._progress = store, progress
-        self._known = {k: store.count(k) for k in range(store.chunks)}
+        self._counts = {k: store.count(k) for k in range(store.chunks)}
         self.total = sum(map(store.size, range(store.chunks)))
         self.look()
 
     def look(self) -> None:
         """Update the counts of all chunks that are not known to be finished."""
-        self.open = {k: None for k, found in self._known.items() if sum(found) < self._store.size(k)}
-        self._known |= {k: self._store.count(k) for k in self.open}
-        self.open = {k: None for k in self.open if sum(self._known[k]) < self._store.size(k)}
+        self.open_chunks = {k: None for k, found in self._counts.items() if sum(found) < self._store.size(k)}
+        self._counts |= {k: self._store.count(k) for k in self.open_chunks}
+        self.open_chunks = {k: None for k in self.open_chunks if sum(self._counts[k]) < self._store.size(k)}
         self._progress(*self.sums(), self.total)
 
     def sums(self) -> tuple[int, int]:
         """Runs that are done, and that failed."""
-        found = list(self._known.values())
+        found = list(self._counts.values())
         return sum(done for done, _ in found), sum(failed for _, failed in found)
 
-    def finished(self, k: int) -> None:
+    def update_count(self, k: int) -> None:
         """Update the count of a chunk that a worker reports as finished; its files decide."""
-        self._known[k] = self._store.count(k)
-        if sum(self._known[k]) == self._store.size(k):
-            self.open.pop(k, None)
+        self._counts[k] = self._store.count(k)
+        if sum(self._counts[k]) == self._store.size(k):
+            self.open_chunks.pop(k, None)
         self._progress(*self.sums(), self.total)
 
     @contextmanager
-    def watched(self) -> Iterator[None]:
+    def report_commits(self) -> Iterator[None]:
         """Report the commits of workers to unfinished chunks while they run."""
         over = threading.Event()
 
         def watch() -> None:
             while not over.wait(PROGRESS_PERIOD):
-                under_way = {k: self._store.count(k) for k in islice(list(self.open), 4 * (os.cpu_count() or 1))}
+                under_way = {k: self._store.count(k) for k in islice(list(self.open_chunks), 4 * (os.cpu_count() or 1))}
                 done, failed = self.sums()
-                more = [(d - self._known[k][0], f - self._known[k][1]) for k, (d, f) in under_way.items()]
+                more = [(d - self._counts[k][0], f - self._counts[k][1]) for k, (d, f) in under_way.items()]
                 self._progress(done + sum(d for d, _ in more), failed + sum(f for _, f in more), self.total)
 
         thread = threading.Thread(target=watch, daemon=True)
@@ -248,7 +248,7 @@ def _local_runner(workers: int) -> Runner:
             for k in islice(rest, workers):
                 at_work.begin(k)
             while at_work.busy:
-                k = at_work.finished()
+                k = at_work.next_finished()
                 for more in islice(rest, 1):
                     at_work.begin(more)
                 yield k
@@ -285,7 +285,7 @@ def _on_cluster(address: str) -> Runner:
 def _client(client: Any, address: str) -> Any:
     """Dask client for this sweep alone: as Dask's default, an absent one would block all later work of Dask."""
 
-    class Own(client):  # type: ignore[misc]
+    class OwnClient(client):  # type: ignore[misc]
         def __init__(self) -> None:
             try:
                 super().__init__(address, timeout="10s", set_as_default=False)
@@ -294,7 +294,7 @@ def _client(client: Any, address: str) -> Any:
                 raise
 
     try:
-        return Own()
+        return OwnClient()
     except (OSError, ValueError, TimeoutError) as error:
         raise FallingCatError(f"there is no Dask scheduler at {address!r}: {error}") from None
 

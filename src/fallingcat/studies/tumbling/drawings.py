@@ -10,7 +10,7 @@ from ...control.laws.output_feedback import COMPENSATIONS
 from ...visualization import Chart, Line, Picture, Table, side_by_side
 from ...visualization.svg import INK, SOFT, color, document, path, text
 from ..kind import Figures
-from .surveys import ALLOWED_JOINT_ERROR, CONVERGED_ERRORS, STARTS_TIME, Starts
+from .surveys import ALLOWED_JOINT_ERROR, CONVERGED_ERRORS, STARTS_TIME, StartSurvey
 
 if TYPE_CHECKING:
     from .kind import TumblingResult
@@ -26,17 +26,17 @@ def figures(seen: TumblingResult) -> Figures:
     """Scene, block diagram and Fig. 6 above; surveys below."""
     scene = seen.runs["locked"].animate("joints").blocks[0]
     above = (scene, Picture("Like Fig. 5: what knows what", blocks()), *_figure_6(seen))
-    below = (_joints(seen), _tuning(seen), _bandwidth(seen), _bandwidths(seen))
+    below = (_joints(seen), _gain_chart(seen), _bandwidth(seen), _bandwidths(seen))
     return Figures(above, (*below, _regions(seen)))
 
 
-def _thin(seen: TumblingResult) -> np.ndarray:
+def _frame_indices(seen: TumblingResult) -> np.ndarray:
     count = len(seen.runs["locked"].times)
     return np.linspace(0, count - 1, min(count, MAX_DRAWN_SAMPLES)).astype(int)
 
 
 def _figure_6(seen: TumblingResult) -> tuple[Chart, Chart, Chart]:
-    at, x = _thin(seen), seen.errors["locked"]
+    at, x = _frame_indices(seen), seen.errors["locked"]
     times = seen.runs["locked"].times[at]
     parts = ("pose", "locked velocity", "joint rates (W3)", "joints")
     lines = [Line("W, i = 2", x.W[at]), Line("W, i = 1", seen.errors["curvature"].W[at])]
@@ -51,13 +51,13 @@ def _figure_6(seen: TumblingResult) -> tuple[Chart, Chart, Chart]:
 
 
 def _joints(seen: TumblingResult) -> Chart:
-    at = _thin(seen)
+    at = _frame_indices(seen)
     away = {k: np.degrees(np.linalg.norm(x.joints[at], axis=1)) for k, x in seen.errors.items()}
     lines = [Line(NAMES[k], np.maximum(y, 1e-6)) for k, y in away.items()]
     return Chart("Joint errors", seen.runs["locked"].times[at], lines, "deg", log=True)
 
 
-def _tuning(seen: TumblingResult) -> Chart:
+def _gain_chart(seen: TumblingResult) -> Chart:
     t = seen.tuning
     good = np.isfinite(t.locked)
     lines = [Line("locked angular velocity (deg/s)", t.locked[good]), Line("joints (deg)", t.joints[good])]
@@ -73,9 +73,14 @@ def _bandwidth(seen: TumblingResult) -> Chart:
 
 def _bandwidths(seen: TumblingResult) -> Table:
     b = seen.bandwidth
-    alone = b.needed("none")
+    alone = b.required_frequency("none")
     rows = [
-        (NAMES[kind], f"{b.needed(kind):.2f}", f"{alone / b.needed(kind):.1f}", f"{(alone / b.needed(kind)) ** 2:.0f}")
+        (
+            NAMES[kind],
+            f"{b.required_frequency(kind):.2f}",
+            f"{alone / b.required_frequency(kind):.1f}",
+            f"{(alone / b.required_frequency(kind)) ** 2:.0f}",
+        )
         for kind in COMPENSATIONS[::-1]
     ]
     header = ("", "frequency (rad/s)", "times slower", "times softer")
@@ -86,7 +91,7 @@ def _bandwidths(seen: TumblingResult) -> Table:
 
 
 def _regions(seen: TumblingResult) -> Picture:
-    parts = [_cells("slow, late, noisy poses", seen.slow), _cells("perfect poses", seen.perfect)]
+    parts = [_cells("slow, late, noisy poses", seen.slow_starts), _cells("perfect poses", seen.perfect)]
     joints, locked, turned = CONVERGED_ERRORS
     title = (
         f"Share of starts (%) that converge within {STARTS_TIME:g} s: joints within {joints:g} deg, locked angular "
@@ -95,7 +100,7 @@ def _regions(seen: TumblingResult) -> Picture:
     return Picture(title, side_by_side(parts, 500, 400, columns=2))
 
 
-def _cells(what: str, starts: Starts) -> str:
+def _cells(what: str, starts: StartSurvey) -> str:
     """A map of shares, cell by cell; SVG."""
     x, y, share = starts.share_by_bin()
     wide, high, left, bottom = 430 / len(x), 300 / len(y), 55.0, 345.0

@@ -48,7 +48,7 @@ class Experiment:
     p: TumblingParameters
 
     @classmethod
-    def of(cls, p: TumblingParameters) -> Experiment:
+    def from_parameters(cls, p: TumblingParameters) -> Experiment:
         """Experiment with the locked angular velocity and the joint offsets of the parameters."""
         arm = robots.orbital_arm()
         target = np.radians(p.target)
@@ -65,7 +65,7 @@ class Experiment:
             compensation=kind, **gains,
         )  # fmt: skip
 
-    def slow(self, kind: str, gain: float, **more: Any) -> OutputFeedback:
+    def slow_law(self, kind: str, gain: float, **more: Any) -> OutputFeedback:
         """A law for slow poses, critically damped observers of one ``gain`` (1/s), which knows of no tumbling yet."""
         p = self.p
         sensor = PoseSensor(
@@ -80,7 +80,7 @@ class Experiment:
         """Simulate with perfect poses."""
         return simulate(self.model, self.start, self.p.duration, law, dt=STEP)
 
-    def sampled(self, law: OutputFeedback, count: int, duration: float, rate: float, every: int) -> Rollout:
+    def noisy_runs(self, law: OutputFeedback, count: int, duration: float, rate: float, every: int) -> Rollout:
         """``count`` runs that differ in the noise of their sensors."""
         return rollout(
             self.model, [self.start] * count, duration, SampledController(law, rate, seed=1), dt=1.0 / rate, every=every
@@ -94,11 +94,11 @@ class Experiment:
         found = np.asarray(kernel(poses[..., :3, :], *rest, memory))
         return Errors(*np.split(found, np.cumsum([m, m, n, n, 1]), axis=-1))._replace(W=found[..., 2 * m + 2 * n])
 
-    def along(self, run: Trajectory, law: OutputFeedback) -> Errors:
+    def errors_along(self, run: Trajectory, law: OutputFeedback) -> Errors:
         """Errors along one run."""
         return self.errors(law, (run.poses, run.joints, run.twists, run.rates), run.law_memory(law.name))
 
-    def dissipated(self, run: Trajectory, law: OutputFeedback) -> float:
+    def dissipation_error(self, run: Trajectory, law: OutputFeedback) -> float:
         """Largest difference of ``dW/dt``, exact along the closed loop, from (58), relative to the largest."""
         memory, off, largest = run.law_memory(law.name), 0.0, 0.0
         for i in np.linspace(0, len(run) - 1, DIFFERENTIATED_SAMPLES).astype(int):

@@ -19,7 +19,7 @@ GAINS = (0.2, 6.0)
 """1/s: from and to"""
 FREQUENCIES = (1.0, 12.0)
 """rad/s: from and to"""
-SETTLING, SETTLED = 30.0, 10.0
+SURVEY_DURATION, SETTLED_DURATION = 30.0, 10.0
 """s: how long a survey runs, and the end of it that counts"""
 RATE, FAST = 50.0, 100.0
 """1/s: at which laws look while gains and frequencies are tried"""
@@ -33,7 +33,7 @@ SPINS, BINS = 45.0, 12
 """deg/s: fastest tumbling at a start; bins of the map each way"""
 
 
-class Tuning(NamedTuple):
+class GainSurvey(NamedTuple):
     """Observer gains, and what noise leaves of the error."""
 
     gains: np.ndarray
@@ -44,7 +44,7 @@ class Tuning(NamedTuple):
     """``G`` (deg): of the joints' error"""
 
     @property
-    def best(self) -> float:
+    def best_gain(self) -> float:
         """The gain (1/s) with least error of the locked velocity."""
         return float(self.gains[np.argmin(self.locked)])
 
@@ -57,7 +57,7 @@ class Bandwidth(NamedTuple):
     errors: dict[str, np.ndarray]
     """by compensation, ``F`` (deg): the largest at the end of the joints' errors, root mean square over noise"""
 
-    def needed(self, kind: str) -> float:
+    def required_frequency(self, kind: str) -> float:
         """Frequency (rad/s) with the error :data:`ALLOWED_JOINT_ERROR`, interpolated; else an end of the range."""
         x, y = np.log(self.frequencies), np.log(self.errors[kind] / ALLOWED_JOINT_ERROR)
         below = np.flatnonzero(y <= 0.0)
@@ -67,7 +67,7 @@ class Bandwidth(NamedTuple):
         return float(self.frequencies[0] if i == 0 else np.exp(np.interp(0.0, y[[i, i - 1]], x[[i, i - 1]])))
 
 
-class Starts(NamedTuple):
+class StartSurvey(NamedTuple):
     """Region of convergence of the law."""
 
     attitude: np.ndarray
@@ -93,15 +93,15 @@ class Starts(NamedTuple):
         return middles[0], middles[1], share
 
 
-def tune_observers(here: Experiment, progress: Progress) -> Tuning:
+def tune_observers(here: Experiment, progress: Progress) -> GainSurvey:
     """Observers of several gains under the same noise."""
     gains = np.geomspace(*GAINS, here.p.gains)
     found = []
     for i, gain in enumerate(gains):
         progress("tuning the observer", i / len(gains))
-        found.append(settled_deviations(here, here.slow("locked", float(gain)))[:2])
+        found.append(settled_deviations(here, here.slow_law("locked", float(gain)))[:2])
     locked, joints = np.array(found).T
-    return Tuning(gains, locked, joints)
+    return GainSurvey(gains, locked, joints)
 
 
 def settled_deviations(here: Experiment, law: OutputFeedback, rate: float = RATE) -> tuple[float, float, np.ndarray]:
@@ -110,8 +110,8 @@ def settled_deviations(here: Experiment, law: OutputFeedback, rate: float = RATE
     The joints' errors themselves (K x N x n, deg) come third; inf where a run does not stay finite.
     """
     every = round(0.1 * rate)
-    runs = here.sampled(law, here.p.noises, SETTLING, rate, every)
-    late = runs.times >= SETTLING - SETTLED
+    runs = here.noisy_runs(law, here.p.noises, SURVEY_DURATION, rate, every)
+    late = runs.times >= SURVEY_DURATION - SETTLED_DURATION
     if not runs.finite.all():
         return np.inf, np.inf, np.full((1, 1, here.model.n), np.inf)
     states = tuple(x[late] for x in (runs.poses, runs.joints, runs.twists, runs.rates))
@@ -128,7 +128,7 @@ def bandwidth(here: Experiment, gain: float, progress: Progress) -> Bandwidth:
     for i, frequency in enumerate(frequencies):
         for j, kind in enumerate(COMPENSATIONS):
             progress("bandwidths", (i + j / 3.0) / len(frequencies))
-            law = with_frequency(here.slow(kind, gain), float(frequency))
+            law = with_frequency(here.slow_law(kind, gain), float(frequency))
             away = settled_deviations(here, law, FAST)[2]
             errors[kind].append(float(np.sqrt((away**2).mean(axis=1)).max()))
     return Bandwidth(frequencies, {kind: np.array(found) for kind, found in errors.items()})
@@ -144,7 +144,7 @@ def jitter(here: Experiment, kind: str) -> float:
     return float(np.linalg.norm(tau.std(axis=0)))
 
 
-def starts(here: Experiment, gain: float, count: int, progress: Progress, perfect: bool = False) -> Starts:
+def survey_starts(here: Experiment, gain: float, count: int, progress: Progress, perfect: bool = False) -> StartSurvey:
     """Outcomes of ``count`` random starts.
 
     The observer believes the base at rest in the origin, and it is turned, moved and tumbling.  With ``perfect`` poses
@@ -160,7 +160,7 @@ def starts(here: Experiment, gain: float, count: int, progress: Progress, perfec
     poses[:, :3, 3] = 0.1 * rng.normal(size=(count, 3))
     twists[:, :3] = 0.05 * rng.normal(size=(count, 3))
     joints = here.target + np.radians(rng.uniform(-30.0, 30.0, (count, model.n)))
-    law = here.slow("locked", gain, pose=(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0))
+    law = here.slow_law("locked", gain, pose=(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0))
     law = replace(law, sensor=None) if perfect else law
     progress(f"{count} starts with {'perfect' if perfect else 'slow'} poses", 0.0)
     many = State(poses, joints, twists, np.zeros((count, model.n)))
@@ -171,4 +171,4 @@ def starts(here: Experiment, gain: float, count: int, progress: Progress, perfec
     lost = np.degrees(np.linalg.norm(x.locked[:, 3:], axis=1))
     away = np.degrees(np.abs(x.joints).max(axis=1))
     good = end.finite & (away < CONVERGED_ERRORS[0]) & (lost < CONVERGED_ERRORS[1]) & (turned < CONVERGED_ERRORS[2])
-    return Starts(np.degrees(angle), np.degrees(spin), good, end.finite)
+    return StartSurvey(np.degrees(angle), np.degrees(spin), good, end.finite)

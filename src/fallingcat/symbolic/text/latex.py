@@ -10,7 +10,7 @@ import numpy as np
 import sympy
 
 from ..readable import NamedExpressions
-from .names import escape_underscores, harmless, identifiers, legend
+from .names import escape_underscores, identifiers, legend, safe_name
 from .printers import decimals
 
 if TYPE_CHECKING:
@@ -30,14 +30,16 @@ def document(d: Derivation, named: NamedExpressions, meanings: dict[str, str], h
     names = symbol_names(d, named)
     lines = [f"% {line}" for line in header]
     lines += [r"\documentclass{article}", r"\usepackage{amsmath}", r"\usepackage[margin=2cm]{geometry}"]
-    lines += [r"\allowdisplaybreaks", r"\begin{document}", rf"\section*{{{harmless(d.model.name, 'latex')}}}"]
+    lines += [r"\allowdisplaybreaks", r"\begin{document}", rf"\section*{{{safe_name(d.model.name, 'latex')}}}"]
     lines += [r"\begin{itemize}", *(rf"\item {line}" for line in legend(d, "latex")), r"\end{itemize}"]
     if named.definitions:
         lines += [r"\section*{Common factors}"]
-        lines += _aligned([_equation(_text(x, names), _text(e, names)) for x, e in named.definitions.items()])
+        lines += _align_environments(
+            [_equation(_text(x, names), _text(e, names)) for x, e in named.definitions.items()]
+        )
     for name, x in named.expressions.items():
         lines += [rf"\section*{{{escape_underscores(meanings[name])}}}"]
-        lines += _aligned(_equations(_text(sympy.Symbol(name), {}), x, names))
+        lines += _align_environments(_equations(_text(sympy.Symbol(name), {}), x, names))
     return "\n".join([*lines, r"\end{document}", ""])
 
 
@@ -51,20 +53,20 @@ def _equations(name: str, x: Any, names: dict[Any, str]) -> list[list[str]]:
     if not isinstance(x, (sympy.MatrixBase, sympy.NDimArray)):
         return [_equation(name, _text(x, names))]
     texts = {place: _text(x[place], names) for place in places(x.shape)}
-    if isinstance(x, sympy.MatrixBase) and _fits(name, x.shape, texts):
+    if isinstance(x, sympy.MatrixBase) and _fits_on_line(name, x.shape, texts):
         return [[f"{name} &= {_text(x, names)}"]]
     left = {place: f"{name}^{{({','.join(str(k + 1) for k in place)})}}" for place in texts if x[place] != 0}
     return [_equation(at, texts[place]) for place, at in left.items()] or [[f"{name} &= 0"]]
 
 
-def _fits(name: str, shape: tuple[int, int], texts: dict[tuple[int, ...], str]) -> bool:
+def _fits_on_line(name: str, shape: tuple[int, int], texts: dict[tuple[int, ...], str]) -> bool:
     """True if a matrix is narrower than a line."""
     rows, columns = shape
     widths = (max((_width(texts[i, j]) for i in range(rows)), default=0) + 3 for j in range(columns))
     return columns <= _COLUMNS and _width(name) + sum(widths) < _LINE
 
 
-def _aligned(equations: list[list[str]]) -> list[str]:
+def _align_environments(equations: list[list[str]]) -> list[str]:
     """Lines of the equations, in several environments, because TeX keeps each as a whole."""
     lines = [line for equation in equations for line in equation]
     blocks = (lines[start : start + _ROWS] for start in range(0, len(lines), _ROWS))

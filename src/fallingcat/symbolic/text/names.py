@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from ..derivation import Derivation
 
 _OURS: Final = re.compile(r"theta|[A-Za-z]{1,2}|[A-Za-z]{1,5}_([0-9]{1,4}[xyz]{0,2}|[xyz])", re.ASCII)
-_WORDS: Final = ("as", "do", "fn", "if", "im", "in", "is", "np", "or", "pi", *"eijqvapEI")
+_RESERVED_WORDS: Final = ("as", "do", "fn", "if", "im", "in", "is", "np", "or", "pi", *"eijqvapEI")
 """Reserved words of the languages and of the text itself; longer words are reserved in some language."""
 
 
-def harmless(name: str, format: str) -> str:
+def safe_name(name: str, format: str) -> str:
     r"""Name of the robot as text of this format: letters, digits, ``_ . -``, and bytes in hexadecimal.
 
-    >>> harmless("knee_1*/", "c"), harmless("knee_1*/", "latex")
+    >>> safe_name("knee_1*/", "c"), safe_name("knee_1*/", "latex")
     ('knee_1%2A%2F', 'knee\\_1\\%2A\\%2F')
     """
     return escaping.latex(name) if format == "latex" else escaping.comment(name)
@@ -35,7 +35,7 @@ def identifiers(symbols: list[Any]) -> dict[Any, str]:
     found: dict[Any, str] = {}
     for x in symbols:
         name = str(x)
-        plain = _OURS.fullmatch(name) and name not in _WORDS
+        plain = _OURS.fullmatch(name) and name not in _RESERVED_WORDS
         found[x] = name if plain else f"u_{1 + sum(each.startswith('u_') for each in found.values())}"
     return found
 
@@ -47,12 +47,12 @@ def legend(d: Derivation, format: str) -> list[str]:
     given = {"q": d.q, "v": d.v, "a": d.a}
     lines = [own(", ".join(f"{name} = [{', '.join(map(str, xs))}]" for name, xs in given.items()))]
     for i, link in enumerate(model.links):
-        lines.append(f"link {i}: {harmless(link.name, format)}")
+        lines.append(f"link {i}: {safe_name(link.name, format)}")
     for i, joint in enumerate(model.joints):
-        place, kind = model.q_slices[i], harmless(joint.kind.name, format)
+        place, kind = model.q_slices[i], safe_name(joint.kind.name, format)
         names = ", ".join(str(x) for x in d.q[model.base.nq + place.start : model.base.nq + place.stop])
-        lines.append(f"joint {i + 1}: {harmless(joint.name, format)} ({kind}{', ' + own(names) if names else ''})")
-    lines += [f"frame {i + 1}: {harmless(frame.name, format)}" for i, frame in enumerate(model.frames)]
+        lines.append(f"joint {i + 1}: {safe_name(joint.name, format)} ({kind}{', ' + own(names) if names else ''})")
+    lines += [f"frame {i + 1}: {safe_name(frame.name, format)}" for i, frame in enumerate(model.frames)]
     return lines
 
 
@@ -60,4 +60,4 @@ def summary(derivation: Derivation) -> str:
     """Inputs and names of quantities as HTML, for notebooks."""
     items = "".join(f"<li>{line}</li>" for line in legend(derivation, "html"))
     names = ", ".join(f"<code>{name}</code>" for name in derivation.names)
-    return f"<b>Derivation of {harmless(derivation.model.name, 'html')}</b><ul>{items}</ul><p>{names}</p>"
+    return f"<b>Derivation of {safe_name(derivation.model.name, 'html')}</b><ul>{items}</ul><p>{names}</p>"

@@ -8,8 +8,8 @@ import numpy as np
 
 from ....arrays import concatenate, scale, sqrt
 from ....arrays.types import Vector
-from ....constraints.redundant_constraints import ConstraintForces, check_consistent, hold
-from ....geometry.contact_points import stacked
+from ....constraints.redundant_constraints import ConstraintForces, check_consistent, solve_constraint_forces
+from ....geometry.contact_points import stack_rows
 from ....model import Model
 from ...base import Mode
 from .complementarity import OPEN, STICK
@@ -61,9 +61,9 @@ def constraint_forces(
         pulled.append(J if status == STICK else J[:1] - _friction_row(contact, model, memory, i, J))
         biases.append(at.biases[i][axes[:count]])
         errors.append((at.places[i] - ContactState.of_point(memory, i).place)[axes[:count]])
-    J, K = stacked(held, model.nv), stacked(pulled, model.nv)
+    J, K = stack_rows(held, model.nv), stack_rows(pulled, model.nv)
     bias = concatenate(biases) + drift(contact, J @ at.state.velocity, concatenate(errors))
-    found = hold(at.respond, J, K, at.respond(applied - at.bias_forces), -bias)
+    found = solve_constraint_forces(at.respond, J, K, at.respond(applied - at.bias_forces), -bias)
     return _split(contact, model, mode, memory, J_of, found.forces), found
 
 
@@ -120,7 +120,7 @@ def check_constraint_accelerations(contact: HardContacts, model: Model, mode: Mo
 
 def constraint_rows(contact: HardContacts, model: Model, mode: Mode, at: ContactKinematics) -> Any:
     """Jacobian (rows x nv) of the closed points along the axes in which they are held."""
-    return stacked([at.J[i][axes] for i, axes in _constrained_axes(contact, model, mode)], model.nv)
+    return stack_rows([at.J[i][axes] for i, axes in _constrained_axes(contact, model, mode)], model.nv)
 
 
 def _constrained_axes(contact: HardContacts, model: Model, mode: Mode) -> list[tuple[int, np.ndarray]]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ....arrays import array
 from ....arrays.differentiate import derivative
-from ....constraints.redundant_constraints import Response, responding
+from ....constraints.redundant_constraints import Response, tree_response
 from ....dynamics import bias_forces
 from ....geometry.contact_points import Ground, PointMotion, point_motions
 from ....geometry.ellipsoids import Around, radii_and_margin
@@ -45,7 +45,7 @@ def contact_kinematics(
 ) -> ContactKinematics:
     """Worked out on any kind of number."""
     at = kinematics_only(model, state, points, ground, radii)
-    return at._replace(bias_forces=bias_forces(model, state), respond=responding(model, state))
+    return at._replace(bias_forces=bias_forces(model, state), respond=tree_response(model, state))
 
 
 def kinematics_only(

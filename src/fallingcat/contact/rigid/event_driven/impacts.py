@@ -10,11 +10,18 @@ import numpy as np
 
 from ....arrays import concatenate, is_numeric
 from ....arrays.types import Matrix_points_3, Scalar
-from ....constraints.redundant_constraints import Response, check_consistent, hold, plane_axes, resolved, responding
+from ....constraints.redundant_constraints import (
+    Response,
+    check_consistent,
+    check_resolved,
+    plane_axes,
+    solve_constraint_forces,
+    tree_response,
+)
 from ....dynamics import kinetic_energy
 from ....dynamics.checks import check_robot
 from ....errors import ModelError, NumericsError
-from ....geometry.contact_points import checked_points, named_points, plane, point_jacobian, stacked
+from ....geometry.contact_points import checked_points, named_points, plane, point_jacobian, stack_rows
 from ....model import Model, State
 from ....records import concise
 from .complementarity import OPEN, STICK, UNBOUNDED_FRICTION, Collision
@@ -95,7 +102,7 @@ def impact(
     elastic = elastic * np.array([0 in a for a in axes])
     if pulling or not is_numeric(hit.J):
         return _sticking_impact(model, state, hit, elastic)
-    return pushing(model, state, responding(model, state), hit, elastic, friction)
+    return pushing(model, state, tree_response(model, state), hit, elastic, friction)
 
 
 class Touching(NamedTuple):
@@ -114,7 +121,7 @@ def touching(model: Model, points: Sequence[str], parts: list[Any], directions: 
     """Points that touch, given ``J`` and the directions (world) of each."""
     ends = np.cumsum([0, *map(len, parts)])
     rows = tuple(list(range(a, b)) for a, b in pairwise(ends))
-    return Touching(tuple(points), stacked(parts, model.nv), rows, np.concatenate([np.zeros((0, 3)), *directions]))
+    return Touching(tuple(points), stack_rows(parts, model.nv), rows, np.concatenate([np.zeros((0, 3)), *directions]))
 
 
 def switch(model: Model, state: State, closed_before: Sequence[str], closed_after: Sequence[str]) -> Impact:
@@ -172,8 +179,8 @@ def _sticking_impact(model: Model, state: State, hit: Touching, elastic: np.ndar
         bounce[own[:1]] = e
     names = [place for place, own in zip(hit.points, hit.rows, strict=True) for _ in own]
     check_consistent(hit.J, before * (1.0 + bounce), names, "the velocities after the impact")
-    held = hold(responding(model, state), hit.J, hit.J, v, -before * bounce)
-    resolved(held, hit.points, "the impulses")
+    held = solve_constraint_forces(tree_response(model, state), hit.J, hit.J, v, -before * bounce)
+    check_resolved(held, hit.points, "the impulses")
     return _impact_result(model, state, held.motion, held.forces, hit, (STICK,) * len(hit.points))
 
 

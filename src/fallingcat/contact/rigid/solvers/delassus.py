@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ....arrays import concatenate, factored, gram, scale, solver, stack
+from ....arrays import concatenate, factor_tree, gram, scale, solver, stack
 from ....arrays.linear import TreeFactors
 from ....dynamics import mass_matrix
 from ....dynamics.sweeps import places_above
@@ -123,8 +123,8 @@ class DenseJacobian(NamedTuple):
 
     def response(self, armature: Any, impulse: Any) -> DenseResponse:
         """Response with the matrix ``G = J M^-1 J'``."""
-        root = factored(mass_with(self.model, self.state, armature), places_above(self.model))
-        pushed, Y = root.inward(impulse), stack([root.inward(row) for row in self.J])
+        root = factor_tree(mass_with(self.model, self.state, armature), places_above(self.model))
+        pushed, Y = root.solve_transposed(impulse), stack([root.solve_transposed(row) for row in self.J])
         return DenseResponse(gram(Y, root.inverses), root, pushed, Y)
 
 
@@ -151,7 +151,7 @@ class DenseResponse(NamedTuple):
     def change(self, f: Any) -> Any:
         """Change of the quasi-velocity (nv) under the impulse and the reactions ``f``."""
         assert self.root is not None
-        return self.root.outward(self.root.inverses * (self.pushed + self.Y.T @ f))
+        return self.root.solve_lower(self.root.inverses * (self.pushed + self.Y.T @ f))
 
     def velocities(self, f: Any) -> Any:
         """Velocities ``G f`` under reactions alone."""

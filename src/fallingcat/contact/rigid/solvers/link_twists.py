@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ....arrays import block, concatenate, factored, is_numeric, mirror, solver
+from ....arrays import block, concatenate, factor_tree, is_numeric, mirror, solver
 from ....arrays.linear import TreeFactors
 from ....dynamics.geometry import Geometry, pairwise_matrix, subtree_sums
-from ....dynamics.sweeps import Places, nodes, outward, places_above
+from ....dynamics.sweeps import Places, nodes, places_above, propagate_outward
 from ....lie import SE3
 from ....model import Model, State
 from .articulated import ArticulatedResponse
@@ -41,11 +41,11 @@ class TreeJacobian(NamedTuple):
         R, selection, m, n = state.pose[:3, :3], model.base.selection, model.m, model.n
         upright = block([[R, np.zeros((3, 1))], [np.zeros((1, 3)), np.eye(1)]])
         tree = nodes(model, state)
-        poses = outward(tree, upright, lambda node, H: H @ node.H)
+        poses = propagate_outward(tree, upright, lambda node, H: H @ node.H)
         axes = [selection, *(SE3().Ad(poses[node.link]) @ node.S for node in tree)]
         base = np.linalg.pinv(selection) @ concatenate([R @ selection[:3], R @ selection[3:]])
         turn = block([[base, np.zeros((m, n))], [np.zeros((n, m)), np.eye(n)]])
-        geo = Geometry(tree, poses, axes, [], [], Places.of(model))
+        geo = Geometry(tree, poses, axes, [], [], Places.from_model(model))
         return cls(model, state, geo, turn, tuple(links), np.zeros((0, model.nv)))
 
     def of(self, v: Any) -> Any:
@@ -76,8 +76,8 @@ class TreeJacobian(NamedTuple):
         if self.branched:
             return ArticulatedResponse.of(self, armature, pushed)
         M = mirror(self.turn @ mass_with(self.model, self.state, armature) @ self.turn.T)
-        root = factored(M, places_above(self.model))
-        return JointSpaceResponse(self, M, root, root.inward(pushed), self.times(root.inverse))
+        root = factor_tree(M, places_above(self.model))
+        return JointSpaceResponse(self, M, root, root.solve_transposed(pushed), self.times(root.inverse))
 
     def joint_impulses(self, f: Any) -> Any:
         """Impulses (n) on joints by those along the rows."""
@@ -98,7 +98,7 @@ class TreeJacobian(NamedTuple):
         m = self.model.m
         places = [slice(0, m), *(slice(m + v.start, m + v.stop) for v in self.model.v_slices)]
         moves = [s @ N[place] for s, place in zip(self.geo.axes, places, strict=True)]
-        found = outward(self.geo.tree, moves[0], lambda node, Y: Y + moves[node.link])
+        found = propagate_outward(self.geo.tree, moves[0], lambda node, Y: Y + moves[node.link])
         return concatenate([*(found[link] for link in self.links), self.rows @ N])
 
     def stiffness(self, blocks: Sequence[Block]) -> Any:
@@ -139,17 +139,17 @@ class JointSpaceResponse(NamedTuple):
     @property
     def free(self) -> Any:
         """Velocities ``J M^-1 impulse`` without reactions."""
-        return self.jacobian.times(self.root.outward(self.root.inverses * self.pushed))
+        return self.jacobian.times(self.root.solve_lower(self.root.inverses * self.pushed))
 
     def change(self, f: Any) -> Any:
         """Change of the quasi-velocity (nv) under the impulse and the reactions ``f``."""
-        inward = self.pushed + self.root.inward(self.jacobian.forces(f))
-        return self.jacobian.turn.T @ self.root.outward(self.root.inverses * inward)
+        inward = self.pushed + self.root.solve_transposed(self.jacobian.forces(f))
+        return self.jacobian.turn.T @ self.root.solve_lower(self.root.inverses * inward)
 
     def velocities(self, f: Any) -> Any:
         """Velocities ``G f`` under reactions alone."""
-        inward = self.root.inward(self.jacobian.forces(f))
-        return self.jacobian.times(self.root.outward(self.root.inverses * inward))
+        inward = self.root.solve_transposed(self.jacobian.forces(f))
+        return self.jacobian.times(self.root.solve_lower(self.root.inverses * inward))
 
     def mean_diagonal(self, lever: Lever) -> Any:
         """Mean of the diagonal of ``X G X'`` over the rows of a lever."""

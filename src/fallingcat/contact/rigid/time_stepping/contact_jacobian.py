@@ -136,5 +136,8 @@ def _moved(pose: Any, way: Any) -> Any:
 
 def _twist(geo: Geometry, R: Any, link: int, center: Any) -> tuple[Any, Any]:
     """Vector from the base to a point of a link (3, world axes), and its Jacobian ``[v; w]`` (6 x nv) there."""
-    s, p = geo.places.columns(geo.moving(link, geo.axes)), geo.poses[link][:3, :3] @ center + geo.poses[link][:3, 3]
+    s, p = (
+        geo.places.columns(geo.mask_moving_joints(link, geo.axes)),
+        geo.poses[link][:3, :3] @ center + geo.poses[link][:3, 3],
+    )
     return R @ p, concatenate([R @ (s[:3] - skew(p) @ s[3:]), R @ s[3:]])

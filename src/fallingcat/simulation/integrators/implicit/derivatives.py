@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ....arrays import concatenate, less, scale, where
-from ....arrays.differentiate import linearized
+from ....arrays.differentiate import value_and_jacobian
 from ....arrays.map import columns as columns_of
 from ....arrays.tree_elimination import TreeElimination
 from ....dynamics.derivative_sweeps import changes, motion_of
@@ -141,7 +141,7 @@ class _ConvergedStep:
             concatenate([np.zeros(6), at.twist_at(before), at.twist[3:], at.acceleration]) for at in self.links.values()
         ]
         z = concatenate([np.zeros(0), *parts, start.memory[:anchors], own])
-        value, D = linearized(self.contact_forces, z, self.kinds)
+        value, D = value_and_jacobian(self.contact_forces, z, self.kinds)
         q, v, u, a = (np.zeros((len(value), nv), dtype=object) for _ in range(4))
         moved = twists_by_configuration(self.motion, self.centers, before, places)
         parts = [D[:, _LINK_SIZE * k : _LINK_SIZE * (k + 1)] for k in range(len(self.links))]

@@ -13,7 +13,7 @@ from ....contact.support_points import Landing, Support
 from ....contact.theta_weights import ThetaWeights
 from ....dynamics.forward import angular_velocities
 from ....dynamics.spatial import motion_to_child
-from ....dynamics.sweeps import nodes, outward
+from ....dynamics.sweeps import nodes, propagate_outward
 from ....geometry.body_touch import BodyTouch, body_touches, relative_biases
 from ....geometry.collision_pairs import joints_between
 from ....geometry.contact_points import Ground, lowest_on_link, touching
@@ -186,8 +186,8 @@ class Step(NamedTuple):
     def of(cls, model: Model, state: State, dt: Any, middle: State) -> Step:
         """From one sweep over the robot."""
         tree, start = nodes(model, state), model.base.selection @ state.twist
-        poses = outward(tree, state.pose, lambda node, H: H @ node.H)
-        twists = outward(tree, start, lambda node, nu: motion_to_child(node.H, nu) + node.S @ node.rates)
+        poses = propagate_outward(tree, state.pose, lambda node, H: H @ node.H)
+        twists = propagate_outward(tree, start, lambda node, nu: motion_to_child(node.H, nu) + node.S @ node.rates)
         return cls(model, state, middle, dt, poses, twists, angular_velocities(model, middle))
 
 

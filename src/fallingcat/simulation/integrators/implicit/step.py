@@ -66,7 +66,7 @@ class Start(NamedTuple):
         ]
         found, closing = _solve_accelerations(self, prediction, linearized, symmetric=not newton)
         joint_friction = prediction.joint_friction
-        held = joint_friction.forces(found.beyond) if joint_friction else np.zeros(0)
+        held = joint_friction.forces(found.joint_accelerations) if joint_friction else np.zeros(0)
         moves = {
             point.mover: point.end_velocity(found.links[point.link], self.dt)
             if point.patch is None
@@ -74,7 +74,9 @@ class Start(NamedTuple):
             for point in self.points
         }
         drives = prediction.drives and prediction.drives.next(self.change(found.acceleration))[0]
-        after = Prediction(moves, 1.0, joint_friction.next(found.beyond) if joint_friction else None, drives)
+        after = Prediction(
+            moves, 1.0, joint_friction.next(found.joint_accelerations) if joint_friction else None, drives
+        )
         contact_forces = [
             guarded(point.near, support.at(u))
             for point, support, u in zip(self.points, linearized, self.end_velocity(after), strict=True)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ....arrays import concatenate, solver
-from ....arrays.differentiate import linearized
+from ....arrays.differentiate import value_and_jacobian
 from ....dynamics import inverse_dynamics, inverse_dynamics_derivatives, mass_matrix
 from ....dynamics.energy import kinetic_slope
 from ....lie import SO3
@@ -97,7 +97,7 @@ class _Midpoint(Flight):
         def slope(y: Any) -> Any:
             return kinetic_slope(light, State(np.eye(4), y[:n], y[n : n + m], y[n + m :]))
 
-        value, D = linearized(slope, concatenate([q.value, v.value]), self.kinds)
+        value, D = value_and_jacobian(slope, concatenate([q.value, v.value]), self.kinds)
         return total + Tangent(value, D @ concatenate([q.slope, v.slope]))
 
     def _variation_spin(self, turn: Tangent, about: Tangent) -> Tangent:
@@ -106,7 +106,7 @@ class _Midpoint(Flight):
         def spin(y: Any) -> Any:
             return _ROTATIONS.dexp_left(y[:3]).T @ y[3:]
 
-        value, D = linearized(spin, concatenate([turn.value, about.value]), self.kinds)
+        value, D = value_and_jacobian(spin, concatenate([turn.value, about.value]), self.kinds)
         return Tangent(value, D @ concatenate([turn.slope, about.slope]))
 
     def _seen(self, turn: Tangent, spin: Tangent) -> Tangent:

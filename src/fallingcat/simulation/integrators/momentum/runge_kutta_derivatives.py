@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ....arrays import concatenate, scale, solve_tree
-from ....arrays.differentiate import linearized
+from ....arrays.differentiate import value_and_jacobian
 from ....dynamics import center_of_mass, inverse_dynamics_derivatives, mass_matrix
 from ....errors import ModelError
 from ....lie import SE3, SO3
@@ -85,7 +85,7 @@ class Flight:
         rows = len(function(self.model, state))
         if not source.varied or not source.wanted:
             return np.zeros((rows, sum(self.lines.widths)))
-        D = linearized(lambda own: function(source.problem(own)[0].model, state), source.values, self.kinds)[1]
+        D = value_and_jacobian(lambda own: function(source.problem(own)[0].model, state), source.values, self.kinds)[1]
         return D @ self.lines.along(4)
 
     def _momentum(self, still: State, velocity: Any, moves: Any, joints: Any) -> tuple[Any, Any]:
@@ -147,7 +147,7 @@ class Flight:
 
         a = acceleration(self.light, at, still, v.slope, on_joints, brakes, numbers)
         w = angular_velocity(model, v.value)
-        turning, D = linearized(
+        turning, D = value_and_jacobian(
             lambda z: _ROTATIONS.logarithm_rate(z[:3], z[3:]), concatenate([w, turn.value]), self.kinds
         )
         by = D @ concatenate([model.base.selection[3:] @ v.slope[:m], turn.slope])

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ....arrays import concatenate, cross, less, scale, solver, where
-from ....arrays.differentiate import linearized
+from ....arrays.differentiate import value_and_jacobian
 from ....arrays.map import columns as columns_of
 from ....arrays.tree_elimination import TreeElimination
 from ....contact.rigid.solvers.cone_projection import Bounded
@@ -158,7 +158,7 @@ class _ConvergedStep:
         parts = [concatenate([np.zeros(6), at.twist_at(after)]) for at in self.links.values()]
         single = [concatenate([np.zeros(1), sign * after[i : i + 1]]) for i, sign in self.joints]
         z = concatenate([np.zeros(0), *parts, *single, self.impulses, self.source.values])
-        value, D = linearized(self.law, z, self.kinds)
+        value, D = value_and_jacobian(self.law, z, self.kinds)
         q, by_after = (np.zeros((len(value), nv), dtype=object) for _ in range(2))
         moved = twists_by_configuration(self.motion, self.centers, after, places)
         parts = [D[:, _LINK_SIZE * k : _LINK_SIZE * (k + 1)] for k in range(len(self.links))]
@@ -233,7 +233,7 @@ class _ConvergedStep:
         motion = self.motion._replace(bias_forces=needed)
         q, v = by_motion(motion, changes(model, self.state, motion, self.total)[1])
         M = mass_of(model, motion)
-        turns = linearized(lambda u: turning(model, u), self.state.velocity, self.kinds)[1]
+        turns = value_and_jacobian(lambda u: turning(model, u), self.state.velocity, self.kinds)[1]
         q, v, K = q - laws.q, v + M @ turns - laws.v, M - laws.a
         by_numbers = body_numbers(self.source, self.state, self.total, self.kinds) - laws.numbers
         loads = np.zeros((model.nv, count), dtype=object)
@@ -265,7 +265,7 @@ class _ConvergedStep:
     def _end(self) -> tuple[Displacement, Any]:
         """Displacement in the step, and derivatives of it and of the velocity at the end by the velocity after it."""
         model, nv = self.model, self.model.nv
-        ends, D = linearized(
+        ends, D = value_and_jacobian(
             lambda u: concatenate([straight(model, u, self.dt), turned(model, u, self.dt)]), self.velocity, self.kinds
         )
         return Displacement.of(model, ends[:nv]), D
