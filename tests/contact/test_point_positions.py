@@ -23,6 +23,21 @@ def test_coordinates_are_those_of_each_point(seed):
     np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-12)
 
 
+def test_one_state_is_found_as_among_many_and_follows_its_numbers():
+    """A state alone is remembered by its numbers: other numbers in the same arrays are another state."""
+    model = fc.robots.quadruped()
+    feet, many = tuple(frame.name for frame in model.frames), model.random_state(np.random.default_rng(4), 3)
+    expected = point_coordinates(model, many.pose, many.joints, feet, np.eye(3))
+    poses, joints = many.pose[:1].copy(), many.joints[:1].copy()
+    for i in (0, 1, 1, 2, 0):
+        poses[0], joints[0] = many.pose[i], many.joints[i]
+        found = point_coordinates(model, poses, joints, feet, np.eye(3))
+        assert np.array_equal(found[0], expected[i])
+        found[:] = np.nan  # it is the caller's own
+        assert np.array_equal(point_coordinates(model, poses[:, :3], joints, feet, np.eye(3))[0], expected[i])
+    assert point_coordinates(model, poses[:0], joints[:0], feet, np.eye(3)).shape == (0, 4, 3)
+
+
 def test_heights_are_those_of_the_ground():
     model = fc.robots.quadruped()
     feet, rng = tuple(frame.name for frame in model.frames), np.random.default_rng(0)

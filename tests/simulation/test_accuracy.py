@@ -16,6 +16,7 @@ from fallingcat.simulation.diagnostics.accuracy import (
     STEPS_PER_PART,
     Checkpoints,
     ErrorEstimate,
+    Errors,
     _repeated_count,
     _selected_parts,
     halvings,
@@ -298,6 +299,19 @@ def test_steps_that_run_away_at_twice_the_size():
         4,
     ]
     assert halvings(None) == 0
+
+
+def test_largest_errors_of_each_robot():
+    """Relative to motions that are at least so large; numbers that are not finite are infinite errors."""
+    errors = np.array([[1e-4, 2e-4, 3e-4, 1e-4], [np.nan, 0.0, 0.0, 1e-3], [0.0, 0.0, 0.0, 0.0]])
+    motions = np.array([[1.0, 1e-3, 1e-3, np.nan], [1.0, 1.0, 1.0, 1.0], [np.inf, 0.0, 0.0, 0.0]])
+    each = Errors(errors, motions).each
+    assert each[0] == ErrorEstimate(3e-4, 2e-4, 3e-4 / MIN_MOTION[2])
+    assert each[1] == ErrorEstimate(np.inf, 1e-3, np.inf)
+    assert each[2] == ErrorEstimate(0.0, 0.0, 0.0)
+    assert Errors(errors, motions).worst([True, False, True]) == each[0]
+    assert Errors(errors, motions).worst().relative == np.inf
+    assert Errors(errors, motions).worst(False) is None
 
 
 def test_checkpoints_are_whole_steps():

@@ -31,7 +31,7 @@ def point_coordinates(
 
     Args:
         model: Robot.
-        poses: Poses of its base (N x 4 x 4).
+        poses: Poses of its base (N x 4 x 4), or their rows ``[R p]`` (N x 3 x 4).
         joints: Joint coordinates (N x k).
         points: Names of links or frames.
         axes: Directions (d x 3), one in each row.
@@ -56,10 +56,10 @@ def _coordinates(
 ) -> np.ndarray:
     """``N x points x d``: coordinates of ``places`` of links, which have four numbers each, along ``axes``."""
     own, which, places = on_links
-    found, kernel = np.empty((len(poses), len(places), len(axes))), _link_poses(model)
+    found = np.empty((len(poses), len(places), len(axes)))
     for k in range(0, len(poses), STATES_AT_ONCE):
         some = slice(k, k + STATES_AT_ONCE)
-        links = np.asarray(kernel(poses[some, :3], joints[some])).reshape(len(found[some]), -1, 3, 4)[:, own]
+        links = _links_at(model, poses[some, :3], joints[some]).reshape(len(found[some]), -1, 3, 4)[:, own]
         along = np.einsum("ij,nljk->nlik", axes, links)
         found[some] = np.einsum("npik,pk->npi", along[:, which], places)
     return found
@@ -79,7 +79,7 @@ def level_heights(
     Args:
         model: Robot.
         ground: Ground, the same everywhere.
-        poses: Poses of the base (N x 4 x 4).
+        poses: Poses of the base (N x 4 x 4), or their rows ``[R p]`` (N x 3 x 4).
         joints: Joint coordinates (N x k).
         points: Names of links or frames.
         radii: Radius of the ball around each (m), or its rim.
@@ -104,6 +104,21 @@ def level_heights(
         normals = _coordinates(model, poses, joints, axes, origin.axes[:1]).reshape(len(poses), -1, 3)
         heights[:, [*ovals]] -= depth_below(np.array([*ovals.values()]), normals)
     return heights
+
+
+def _links_at(model: Model, poses: np.ndarray, joints: np.ndarray) -> np.ndarray:
+    """:func:`link_poses_at` of states (N rows); of one state, which starts ask for several times, found once."""
+    if len(poses) != 1:
+        return np.asarray(_link_poses(model)(poses, joints))
+    return _links_of_one(model, *(np.asarray(x, dtype=float).tobytes() for x in (poses, joints)))
+
+
+@functools.lru_cache(maxsize=8)
+def _links_of_one(model: Model, poses: bytes, joints: bytes) -> np.ndarray:
+    """The same of one state, given as its bytes."""
+    links = _link_poses(model)(np.frombuffer(poses).reshape(1, 3, 4), np.frombuffer(joints)[None])
+    links.flags.writeable = False
+    return np.asarray(links)
 
 
 @functools.lru_cache(maxsize=16)

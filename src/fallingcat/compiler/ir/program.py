@@ -169,11 +169,11 @@ def _round_chunks(repeat: Repeat, inputs: dict[int, Input], chunk: int, first: i
                 kept.setdefault(x, []).append(place + i)
             elif not repeat.stays(i, x):
                 copies.kept.append((place + i, x))
-    known: set[int] = set()
-    owner, outer = owners
+    rest, (owner, outer) = repeat.instructions, owners
     for copies, (_, outputs) in zip(passed_on, repeat.exits, strict=True):
-        lines = [line for line in without_unused(repeat.instructions, outputs) if line.value not in known]
-        known.update(line.value for line in lines)
+        lines = without_unused(rest, outputs)
+        known = {line.value for line in lines}
+        rest = [line for line in rest if line.value not in known]
         repeat.parts.append([])
         for guard, part, needs, within in segments(lines, owner, outputs, outer):
             mine = schedule(part, inputs, needs, MAX_REORDERED_LENGTH if guard is None else 0)

@@ -131,15 +131,23 @@ class Errors(NamedTuple):
     @property
     def each(self) -> list[ErrorEstimate]:
         """Error estimate of every robot; numbers that are not finite count as infinite errors."""
-        errors = np.where(np.isfinite(self.errors), self.errors, np.inf)
-        motions = np.where(np.isfinite(self.motions), np.maximum(MIN_MOTION, self.motions), MIN_MOTION)
-        largest = [x.max(axis=1).tolist() for x in (errors[:, ::2], errors[:, 1::2], errors / motions)]
-        return [ErrorEstimate(*found) for found in zip(*largest, strict=True)]
+        return [_largest(*rows) for rows in zip(self.errors.tolist(), self.motions.tolist(), strict=True)]
 
     def worst(self, sound: Any = True) -> ErrorEstimate | None:
         """The largest of them, of robots that are ``sound`` (truth values); None: of no robot."""
-        each = [error for error, ends in zip(self.each, np.broadcast_to(sound, len(self.errors)), strict=True) if ends]
+        each = self.each
+        if sound is not True:
+            each = [error for error, ends in zip(each, np.broadcast_to(sound, len(each)), strict=True) if ends]
         return ErrorEstimate(*map(max, zip(*each, strict=True))) if each else None
+
+
+def _largest(errors: list[float], motions: list[float]) -> ErrorEstimate:
+    """Error estimate of one robot: few numbers, of which arrays cost more."""
+    errors = [error if math.isfinite(error) else math.inf for error in errors]
+    pairs = zip(motions, MIN_MOTION.tolist(), strict=True)
+    moved = [max(least, way) if math.isfinite(way) else least for way, least in pairs]
+    relative = max(error / way for error, way in zip(errors, moved, strict=True))
+    return ErrorEstimate(max(errors[::2]), max(errors[1::2]), relative)
 
 
 def some_of(count: int) -> np.ndarray:
@@ -186,13 +194,13 @@ def estimate(
             after = held.repeated(stepper, some, x[parts, robots], robots, start, end, dt, parts_per_step)
         other = np.asarray(some.fetched(after), dtype=float)[:, stepper.head :]
         repeated.append((parts, robots, weights, other))
-    parts, robots, weights, others = map(np.concatenate, zip(*repeated, strict=True))
+    columns = zip(*repeated, strict=True)
+    parts, robots, weights, others = repeated[0] if len(repeated) == 1 else map(np.concatenate, columns)
     ratio = 1.0 / parts_per_step if parts_per_step > 1 else 2.0  # of a little more where steps are odd
-    starts = np.broadcast_to(nodes[0], nodes.shape).reshape(-1, nodes.shape[-1])
-    pairs = zip((nodes[parts + 1, robots], starts), (others, nodes.reshape(starts.shape)), strict=True)
-    off, motions = np.split(_distances(model, layout, *map(np.concatenate, zip(*pairs, strict=True))), [len(others)])
-    np.add.at(errors, robots, weights[:, None] * off / abs(ratio**order - 1.0))
-    return Errors(errors, motions.reshape(*nodes.shape[:2], 4).max(axis=0))
+    apart, moved = others - nodes[parts + 1, robots], (nodes - nodes[0]).reshape(-1, nodes.shape[-1])
+    found = distances(model, *layout.configuration(np.concatenate([apart, moved])))
+    np.add.at(errors, robots, weights[:, None] * found[: len(apart)] / abs(ratio**order - 1.0))
+    return Errors(errors, found[len(apart) :].reshape(*nodes.shape[:2], 4).max(axis=0))
 
 
 def step_error(
@@ -308,7 +316,7 @@ def distances(model: Model, pose: np.ndarray, moved: np.ndarray) -> np.ndarray:
     turn = 2.0 * np.arcsin(np.minimum(chord, 1.0)) + 0.0 * chord  # |R - 1| = sqrt(8) sin(angle / 2); NaN stays
     moved, turns = np.abs(moved), turning_coordinates(model)
     slid, bent = (moved[..., which].max(axis=-1, initial=0.0) for which in (~turns, turns))
-    return np.stack(np.broadcast_arrays(way, turn, slid, bent), axis=-1)
+    return np.stack([way, turn, slid, bent], axis=-1)
 
 
 @functools.lru_cache(maxsize=32)

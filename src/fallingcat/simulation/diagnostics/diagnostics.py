@@ -102,6 +102,8 @@ def _early_ends(run: Motion) -> Iterator[Diagnostic]:
 
 
 def _not_finite(run: Motion) -> Diagnostic | None:
+    if run.finite.all():
+        return None
     stopped = [robot for why in run.stopped.values() for robot in why]
     begun = np.isfinite(run.series.states[0][0]).all(axis=(1, 2))  # others were not simulated before an interrupt
     robots = np.array(
@@ -203,6 +205,8 @@ def _law_energy(run: Motion, kinetic: np.ndarray, moved: np.ndarray) -> Diagnost
     limit = MAX_ENERGY_RESIDUAL * kinetic
     for law in run.problem.laws if run.problem.ledger else ():
         given = np.where(moved, run.works[:, :, run.problem.ports.index(law.name)].max(axis=0), 0.0)
+        if not (given > limit).any():
+            continue
         gave = np.zeros(run.count)
         for i in thinned(np.flatnonzero(given > limit)).tolist():
             lent = law.stored_energy(run.problem.model, run.start(i))

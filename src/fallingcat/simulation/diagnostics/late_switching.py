@@ -58,7 +58,9 @@ def asking(problem: Problem, t: float, state: State) -> list[Law]:
     floor, model = problem.contact, problem.model
     if floor is None or not offers(floor, LinearizedForces):
         return []
-    laws, points = [law for law in problem.laws if not law.saturates], floor.points
+    laws, points = [law for law in problem.laws if not (law.saturates or law.ignores_contact)], floor.points
+    if not laws:
+        return []
 
     def found() -> list[int]:
         known = [law.with_memory(np.asarray(law.begin(model, state), dtype=float)) for law in laws]

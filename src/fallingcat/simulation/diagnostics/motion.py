@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, compress
+from operator import is_not
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ from .accuracy import ErrorEstimate, Errors
 from .ledger import residuals
 
 SMALLER_STEPS = "take smaller steps"
+MAX_ENERGY_SAMPLES = 250
+"""Samples of a single run at which energies are evaluated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +83,9 @@ class Motion:
     @cached_property
     def _energy_samples(self) -> Any:
         """Samples at which energies are evaluated: all of a batch, up to 250 of a single run."""
-        few = {*np.linspace(0, len(self.times) - 1, 250).round().astype(int).tolist()}  # np.unique imports np.ma
-        return slice(None) if self.many else np.array(sorted(few))
+        if self.many or len(self.times) <= MAX_ENERGY_SAMPLES:
+            return slice(None)
+        return np.linspace(0, len(self.times) - 1, MAX_ENERGY_SAMPLES).round().astype(int)
 
     @cached_property
     def energies(self) -> tuple[np.ndarray, np.ndarray]:
@@ -115,9 +119,9 @@ class Motion:
     def air(self) -> np.ndarray:
         """``K x N``: whether a robot touches nothing."""
         flat = list(chain.from_iterable(self.modes()))
-        which = list(map(id, flat))  # equal ones in a row are one object
-        known = {i: not any(mode) for i, mode in dict(zip(which, flat, strict=True)).items()}
-        return np.fromiter(map(known.__getitem__, which), bool, len(flat)).reshape(-1, self.count)
+        starts = [0, *compress(range(1, len(flat)), map(is_not, flat[1:], flat))]  # equal ones in a row are one object
+        free = [not any(flat[k]) for k in starts]
+        return np.repeat(free, np.diff(starts, append=len(flat))).reshape(-1, self.count)
 
     @property
     def pushed(self) -> np.ndarray:

@@ -142,7 +142,7 @@ def _instance(x: Any, seen: _Seen) -> Any:
     if not is_dataclass(x):
         hash(x)
         return x
-    held = [getattr(x, name) for name in _field_names(kind)]
+    held = [getattr(x, name) for name in field_names(kind)]
     return (kind, *[value if _is_plain(value) else _fingerprint_of(value, seen) for value in held])
 
 
@@ -152,7 +152,8 @@ def _is_plain(x: Any) -> bool:
 
 
 @functools.cache
-def _field_names(kind: Any) -> tuple[str, ...]:
+def field_names(kind: Any) -> tuple[str, ...]:
+    """Names of the fields of a dataclass."""
     return tuple(field.name for field in fields(kind))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from ...arrays import Graph, is_numeric
 from ...control import Law
 from ...model import Model
 from .compiled_dynamics import cached_kernel
+from .fingerprint import field_names
 
 LIBRARY = __name__.partition(".")[0]
 ARGUMENT = "<argument>"
@@ -67,7 +68,7 @@ def field_sizes(blank: Sequence[Law]) -> dict[str, int]:
 
 def _float_fields(law: Law, kind: type) -> list[tuple[str, Any]]:
     """Fields that hold floats, or the marks of arguments, or laws with such; inputs of a law may be tuples of them."""
-    every = tuple(field.name for field in fields(law)) if is_dataclass(law) else ()
+    every = field_names(type(law)) if is_dataclass(law) else ()
     names, inputs = every if law.tunable is None else law.tunable, {*law.inputs.values()}
     held = [(name, getattr(law, name)) for name in dict.fromkeys((*names, *inputs))]
     return [(name, x) for name, x in held if isinstance(x, Law) or _fits(x, kind, name in inputs)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -99,11 +98,12 @@ class Problem:
     """Number of laws, the last ones, that are the model's own: :func:`fallingcat.control.laws.passive_joints`"""
 
     def __post_init__(self) -> None:
-        twice = [name for name, count in Counter(self.ports).items() if count > 1]
-        if twice:
-            raise ModelError(f"two things that act are named {twice[0]!r}, so their work could not be told apart")
+        names = self.ports
+        if len({*names}) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise ModelError(f"two things that act are named {twice!r}, so their work could not be told apart")
 
-    @property
+    @cached_property
     def ports(self) -> tuple[str, ...]:
         """Ways in which energy passes, in the order of :attr:`Slope.powers`."""
         if not self.ledger:

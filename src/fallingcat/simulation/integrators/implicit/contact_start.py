@@ -54,14 +54,14 @@ def modes_of(problem: Problem, memory: int, packed: np.ndarray) -> tuple[Mode, .
     contact: Any = problem.contact
     if contact is None:
         return ((),) * len(packed)
-    poses, joints, *_ = layout_of(problem, memory).series(packed).states
-    return modes_of_samples(_heights(problem.model, contact, poses, joints) < 0.0)
+    rows, joints = layout_of(problem, memory).configuration(packed)
+    return modes_of_samples(_heights(problem.model, contact, rows, joints) < 0.0)
 
 
-def _heights(model: Model, contact: Any, poses: np.ndarray, joints: np.ndarray) -> np.ndarray:
-    """``N x points`` (m)."""
+def _heights(model: Model, contact: Any, rows: np.ndarray, joints: np.ndarray) -> np.ndarray:
+    """``N x points`` (m), given the rows ``[R p]`` of poses (N x 3 x 4) and joint coordinates (N x k)."""
     if any(part.pairs or not part.ground(model).flat for part in contact.parts):
         make = lambda: compile_step(model, heights_at, {}, ["pose", "joints"], contact=contact)  # noqa: E731
-        return np.asarray(cached_kernel((heights_at, model, contact), make)(poses[:, :3], joints))
-    each = ((part.ground(model), poses, joints, part.points, part.radii) for part in contact.parts)
+        return np.asarray(cached_kernel((heights_at, model, contact), make)(rows, joints))
+    each = ((part.ground(model), rows, joints, part.points, part.radii) for part in contact.parts)
     return np.hstack([level_heights(model, *about) for about in each])
