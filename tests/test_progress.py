@@ -180,7 +180,7 @@ def test_large_work_is_refused_or_warned_of_before_it_begins(monkeypatch, tmp_pa
     monkeypatch.setattr(progress, "MAX_UNANNOUNCED_TIME", 0.4)
     with pytest.warns(progress.SlowWarning, match="first run of 'cat' with 16 degrees of freedom will take about 0 s"):
         fc.simulate(cat, cat.neutral(), 0.01, progress=False)
-    monkeypatch.setattr(progress, "MAX_UNANNOUNCED_TIME", 5e-3)
+    monkeypatch.setattr(progress, "MAX_UNANNOUNCED_TIME", 1e-3)
     with pytest.warns(progress.SlowWarning, match="certifying 'cat' will take about 0 s: lock joints"):
         fc.equations(cat, cat.neutral()).certify()
 
@@ -247,3 +247,15 @@ def test_a_package_that_others_have_imported_makes_no_notebook(monkeypatch):
     kernel = type("ZMQInteractiveShell", (), {})()
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: kernel))
     assert progress.is_interactive()
+
+
+def test_warnings_of_slow_work_name_the_line_of_the_program(monkeypatch):
+    """From a thread too: it said a line of ``threading.py``."""
+    monkeypatch.setattr(progress, "WARNING_DELAY", 0.01)
+    monkeypatch.setattr(certificate, "certify", lambda equations, tolerance: time.sleep(0.3))
+    with pytest.warns(progress.SlowWarning, match="has not ended") as said:
+        fc.equations(CAT, CAT.neutral()).certify()
+    assert [each.filename for each in said] == [__file__]
+    with pytest.warns(progress.SlowWarning, match="a thing will take about 60 s") as said:
+        progress.warn_of_time("a thing", 60.0)
+    assert [each.filename for each in said] == [__file__]

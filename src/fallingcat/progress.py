@@ -12,7 +12,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from .errors import ModelError
 from .escaping import terminal
@@ -63,7 +63,32 @@ def warn_of_time(what: str, seconds: float, advice: str = "") -> None:
     """Warn where ``what`` is estimated to take long."""
     if seconds > MAX_UNANNOUNCED_TIME:
         text = f"{what} will take {_duration(seconds)}" + (f": {advice}" if advice else "")
-        warnings.warn(terminal(text), SlowWarning, stacklevel=3)
+        warn_slow(text)
+
+
+class _Line(NamedTuple):
+    """Line of a program, as ``warnings.warn_explicit`` takes it."""
+
+    filename: str
+    lineno: int
+    module: str
+    registry: dict[Any, Any]
+
+
+def _caller() -> _Line:
+    """Line outside this library that called into it."""
+    frame = sys._getframe(1)
+    package = __name__.partition(".")[0]
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in (package, "contextlib"):
+        frame = frame.f_back
+    said = frame.f_globals.setdefault("__warningregistry__", {})
+    return _Line(frame.f_code.co_filename, frame.f_lineno, frame.f_globals.get("__name__", "__main__"), said)
+
+
+def warn_slow(text: str, line: _Line | None = None) -> None:
+    """Warn of something that takes long, at the line of the user's program."""
+    filename, lineno, module, registry = line or _caller()
+    warnings.warn_explicit(terminal(text), SlowWarning, filename, lineno, module, registry)
 
 
 @contextlib.contextmanager
@@ -108,13 +133,14 @@ class _SlowNotice:
 
     def __init__(self, what: str, advice: str = "") -> None:
         self._what, self._advice, self._start_time = what, advice, time.monotonic()
+        self._line = _caller()
         self._first_share: tuple[float, float] | None = None
         """Time and size of the first share that was done: compiling and starting are over then"""
 
     def warn_by_clock(self) -> None:
         advice = f"; {self._advice}" if self._advice else ""
         text = f"{self._what} has not ended after {WARNING_DELAY:.0f} s; Ctrl-C stops it{advice}"
-        warnings.warn(terminal(text), SlowWarning, stacklevel=2)
+        warn_slow(text, self._line)
 
     def tell(self, share: float) -> None:
         now = time.monotonic()
@@ -129,7 +155,7 @@ class _SlowNotice:
             pace = f": at this pace {_duration(left)} are left" if share > first else ""
             advice = f"; {self._advice}" if self._advice else ""
             text = f"{self._what} has done {100.0 * share:.2g} % in {spent:.0f} s{pace}{advice}"
-            warnings.warn(terminal(text), SlowWarning, stacklevel=4)
+            warn_slow(text, self._line)
 
 
 def _duration(seconds: float) -> str:

@@ -1,5 +1,6 @@
 """Wrong answers are never silent: errors name the argument or the joint, and say what would be right."""
 
+import tracemalloc
 from contextlib import suppress
 from dataclasses import replace
 from inspect import signature
@@ -452,3 +453,21 @@ def test_derivatives_with_axes_that_turn_refuse_a_state_without_a_pose(function)
     model = fc.robots.random_tree(np.random.default_rng(0), 2, kinds=["universal"])
     with pytest.raises(fc.ModelError, match="pose must have shape"):
         function(model, model.neutral()._replace(pose=None), np.zeros(model.nv))
+
+
+@pytest.mark.parametrize("call", [
+    lambda m, endless: fc.inverse_dynamics(m, m.neutral(), endless),
+    lambda m, endless: m.state(joints=endless),
+    lambda m, endless: m.unflatten(endless),
+    lambda m, endless: fc.simulate(m, m.neutral(), 0.01, lambda t, state: endless),
+])  # fmt: skip
+def test_ranges_without_end_are_refused_before_their_numbers_are_made(call):
+    """8 MB of numbers, or 8 GB of a longer one, which ended processes."""
+    cat = fc.robots.cat()
+    tracemalloc.start()
+    with pytest.raises(fc.FallingCatError, match="1000000"):
+        call(cat, range(1_000_000))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 5e6
+    np.testing.assert_array_equal(cat.state(joints=range(10)).joints, np.arange(10.0))

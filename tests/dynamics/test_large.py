@@ -1,11 +1,14 @@
 """Long chains: what has no kernel is refused early, and works without one."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
 import fallingcat as fc
 from fallingcat.lie import SE3
 from fallingcat.model import Joint, Link, Model, Revolute
+from fallingcat.progress import SlowWarning
 
 
 def chain(joints):
@@ -39,7 +42,18 @@ def test_2000_joints_without_a_kernel():
     assert fc.kinetic_energy(model, state) == pytest.approx(0.5 * v @ momentum, rel=1e-10)
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize("function", [fc.mass_matrix, fc.mass_matrix_derivative, fc.coriolis_matrix])
+def test_a_matrix_takes_no_more_memory_than_a_few_of_its_size(function):
+    """Rows over what each link carries, not a block for each pair of links."""
+    model = chain(300)
+    state, _ = state_of(model)
+    tracemalloc.start()
+    function(model, state)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 4 * 8 * model.nv**2
+
+
 def test_the_mass_matrix_of_2000_joints():
     model = chain(2000)
     state, a = state_of(model)
@@ -59,3 +73,21 @@ def test_the_mass_matrix_of_500_joints_is_too_large_for_a_kernel():
     q, _ = model.flatten(state)
     M = fc.mass_matrix(model, model.unflatten(q))
     np.testing.assert_array_equal(kernel(np.stack([q, q])), [M, M])
+
+
+@pytest.mark.parametrize("function", [
+    fc.curvature,
+    fc.reduced_equations,
+    lambda model, state: fc.forward_dynamics_derivatives(model, state, np.zeros(model.nv)),
+    lambda model, state: fc.dynamics.inverse_dynamics_regressor(model, state, np.zeros(model.nv)),
+])  # fmt: skip
+def test_what_would_fill_the_memory_is_refused(function):
+    model = chain(9_999)
+    with pytest.raises(fc.FallingCatError, match=r"'chain' would take about .* GB of memory, more than 4: "):
+        function(model, model.neutral())
+
+
+def test_hamels_matrix_says_how_long_it_takes():
+    model = chain(700)
+    with pytest.warns(SlowWarning, match="Hamel's matrix of 'chain' will take about 6 s: take another factorization"):
+        fc.coriolis_matrix(model, model.neutral(), "hamel")

@@ -234,3 +234,21 @@ def test_inspect_says_who_follows_whom(load, tmp_path):
     assert [(j["degrees_of_freedom"], j["mimic"]) for j in joints[:2]] == [
         (1, None), (0, {"leader": "finger", "ratio": -0.5, "offset": 0.2}),
     ]  # fmt: skip
+
+
+def test_derivatives_of_steps_say_which_joint_to_lock(load):
+    """The advice alone, ``target='jax'``, is no way for optimal control, which takes those of the CPU."""
+    model, _ = load(HAND)
+    with pytest.raises(fc.FallingCatError, match=r"or for optimal control lock 'finger' \(model\.lock\)"):
+        fc.simulation.step_derivatives(model, dt=1e-3)(*model.flatten(model.neutral()), np.zeros(1))
+    assert not any(joint.mimic for joint in model.lock(["finger"]).joints)
+
+
+def test_followers_that_are_free_in_pinocchio_are_named(load):
+    """There the mass matrix is that of another mechanism: by up to 5 % of hands, and nothing said so."""
+    model, _ = load(HAND)
+    state = model.neutral()
+    with pytest.warns(UserWarning, match=r"free in the Pinocchio model: 'index', 'slide'; .* mimic=True"):
+        model.to_pinocchio(state, pin.buildModelFromXML(HAND, pin.JointModelFreeFlyer()))
+    q, v = model.to_pinocchio(state, pin.buildModelFromXML(HAND, pin.JointModelFreeFlyer(), mimic=True))
+    assert (len(q), len(v)) == (model.nq, model.nv)

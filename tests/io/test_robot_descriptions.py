@@ -71,6 +71,8 @@ def test_a_robot_without_the_ending_of_its_name(packages, monkeypatch):
         fc.load("brick")
     with pytest.raises(FileError, match="unknown: there is no such file, and no robot of this name is installed"):
         fc.load("unknown")
+    with pytest.raises(FileError, match=r"no robot of this name is installed; do you mean 'brick'\?"):
+        fc.load("bric")
     monkeypatch.chdir(packages)
     (packages / "wall").write_text("a file of this name")
     with pytest.raises(FileError, match="no robot is read from"):

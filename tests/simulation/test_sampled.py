@@ -342,3 +342,15 @@ def test_two_of_them_and_names_that_clash_are_refused():
         fc.simulate(model, model.neutral(), 0.1, [replace(two[0], name="pd"), PD()])
     with pytest.raises(fc.ModelError, match=r"gives 1 joint forces, not shape \(2,\)"):
         fc.simulate(model, model.neutral(), 0.1, SampledController(lambda t, s: [0.0, 0.0], rate=10.0))
+
+
+@pytest.mark.parametrize("wrapped", [lambda f: f, lambda f: fc.control.SampledController(f, 100.0)])
+def test_a_controller_that_writes_into_the_state_is_told_what_to_do(wrapped):
+    def controller(t, state):
+        state.joints[0] = 1.0
+        return np.zeros_like(state.rates)
+
+    cat = fc.robots.cat()
+    with pytest.raises(ValueError, match="read-only") as caught:
+        fc.simulate(cat, cat.neutral(), 0.01, wrapped(controller))
+    assert any("change a copy" in note for note in caught.value.__notes__)

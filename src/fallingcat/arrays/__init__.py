@@ -39,6 +39,7 @@ from .building import (
     stack,
     to_casadi,
 )
+from .building import place_blocks as place_blocks
 from .building import (
     rigid_product as rigid_product,
 )

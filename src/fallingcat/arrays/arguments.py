@@ -37,7 +37,9 @@ def of_shape(x: Any, shape: tuple[int, ...], what: str) -> Any:
         Traceback (most recent call last):
         fallingcat.errors.ModelError: an element of the algebra of SO(3) must have shape (3,), got (2,)
     """
-    if isinstance(x, (list, tuple, range)):
+    if isinstance(x, range) and shape_of(x) == shape:
+        x = list(x)
+    if isinstance(x, (list, tuple)):
         x = _from_lists(x, shape, what)
     elif isinstance(x, (memoryview, np.matrix)):  # slices and products of these are not those of arrays
         x = np.asarray(x)
@@ -104,6 +106,8 @@ def is_scalar(x: Any) -> bool:
 
 def shape_of(x: Any) -> tuple[int, ...] | None:
     """Shape of an array or of nested lists; None where rows differ in length."""
+    if isinstance(x, range):  # takes no memory; its numbers do
+        return (len(x),)
     try:
         return np.shape(x)
     except ValueError:

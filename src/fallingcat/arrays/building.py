@@ -167,6 +167,34 @@ def scale(factor: Scalar, x: Any) -> Any:
     return x * (factor if is_numeric(factor) else array(factor))
 
 
+def place_blocks(n: int, blocks: Sequence[tuple[slice, slice, Matrix]]) -> Matrix:
+    """Square matrix of blocks at their places, and exact zeros elsewhere.
+
+    Args:
+        n: Number of rows and columns.
+        blocks: Rows, columns and the block there.
+
+    Returns:
+        ``n x n`` matrix of the kind of the blocks.
+
+    Example:
+        >>> place_blocks(2, [(slice(0, 1), slice(0, 2), np.ones((1, 2)))])
+        array([[1., 1.],
+               [0., 0.]])
+    """
+    matrices = [matrix for _, _, matrix in blocks]
+    jnp = jax_numpy(*matrices)
+    if jnp is not None:
+        found = jnp.zeros((n, n), jnp.result_type(*matrices))
+        for rows, columns, matrix in blocks:
+            found = found.at[rows, columns].set(matrix)
+        return found
+    out = np.full((n, n), 0.0, np.result_type(float, *matrices))
+    for rows, columns, matrix in blocks:
+        out[rows, columns] = matrix
+    return out
+
+
 def cross(a: Vector_3, b: Vector_3) -> Vector_3:
     """Cross product of two 3-vectors.
 

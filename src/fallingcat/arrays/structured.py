@@ -49,7 +49,7 @@ def mirror(matrix: Matrix) -> Matrix:
                [3., 1.]])
     """
     n = len(matrix)
-    if not isinstance(matrix, np.ndarray) or matrix.dtype != object:
+    if not n or not isinstance(matrix, np.ndarray) or matrix.dtype != object:
         return 0.5 * (matrix + matrix.T)
     return array([[matrix[min(i, j), max(i, j)] for j in range(n)] for i in range(n)])
 

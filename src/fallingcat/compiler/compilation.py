@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -12,9 +11,8 @@ import numpy as np
 from ..arrays.loops import repeats
 from ..dynamics.checks import check_model
 from ..errors import ModelError, describe
-from ..escaping import terminal
 from ..model import Model
-from ..progress import SlowWarning, report_progress, warn_of_time
+from ..progress import report_progress, warn_of_time, warn_slow
 from . import targets
 from .cache.index import Memory
 from .cpu import native
@@ -154,8 +152,7 @@ def _kernel(recipe: Recipe, memory: Memory | None, single: bool) -> Kernel:
             _announce(recipe, sum((face.operations or {}).values()))
         except TooLarge as why:
             if recipe.model.nv > MAX_TRIED_NV:
-                text = terminal(f"{why}: two calls show what it gives, minutes perhaps")
-                warnings.warn(text, SlowWarning, stacklevel=5)
+                warn_slow(f"{why}: two calls show what it gives, minutes perhaps")
             face = tried(recipe)
         if memory is not None:
             memory.keep(face)

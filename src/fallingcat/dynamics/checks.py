@@ -19,6 +19,8 @@ MAX_ARGUMENT = 1e60
 
 def vector(x: Any, length: int, what: str) -> Vector:
     """``x`` as a vector of the given length; finite, if it holds numbers."""
+    if isinstance(x, range) and len(x) != length:  # ranges take no memory, their numbers do
+        raise ModelError(f"{what} must have shape ({length},), got ({len(x)},)")
     if isinstance(x, (list, tuple, range)):
         try:
             x = np.array(x, dtype=float)

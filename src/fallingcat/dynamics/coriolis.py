@@ -18,6 +18,7 @@ from ..lie import SE3
 from ..lie.rotations import skew
 from ..model import Model, State
 from ..model.literals import FACTORIZATIONS, Factorization
+from ..progress import warn_of_time
 from .checks import choice
 from .geometry import geometry, inertias, pairwise_matrix, rate_of_mass, subtree_sums
 from .hamel import hamel_matrix
@@ -91,6 +92,8 @@ def coriolis_matrix(model: Model, state: State, factorization: Factorization = "
         True
     """
     choice(factorization, FACTORIZATIONS, "factorization")
+    if factorization == "hamel":  # one sum over the links for each joint
+        warn_of_time(f"Hamel's matrix of {model.name!r}", 1.2e-5 * model.nv**2, "take another factorization")
     geo = geometry(model, state)
     L = inertias(model, geo)
     if factorization == "hamel":
@@ -99,12 +102,9 @@ def coriolis_matrix(model: Model, state: State, factorization: Factorization = "
     B, L = subtree_sums(geo, own), subtree_sums(geo, L)
     right = map_each(lambda B, L, s, s_dot: B @ s + L @ s_dot, B, L, geo.axes, geo.axes_dot)
     left = map_each(lambda B, L, s: (s.T @ B, (L @ s).T), B, L, geo.axes)
-
-    def entry(i: int, k: int) -> tuple[Matrix, Matrix]:
-        sB, sL = left[k]
-        return geo.axes[i].T @ right[k], sB @ geo.axes[i] + sL @ geo.axes_dot[i]
-
-    return with_rotor_coriolis(model, pairwise_matrix(geo, entry), state.rates, factorization)
+    sB, sL = ([x[i] for x in left] for i in range(2))
+    C = pairwise_matrix(geo, [(geo.axes, right)], [(sB, geo.axes), (sL, geo.axes_dot)])
+    return with_rotor_coriolis(model, C, state.rates, factorization)
 
 
 def mass_matrix_derivative(model: Model, state: State) -> Matrix_nv_nv:

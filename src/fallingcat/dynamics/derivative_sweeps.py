@@ -76,10 +76,6 @@ class Motion(NamedTuple):
         """Sum over each link and everything that it carries."""
         return accumulate_inward(self.tree, own, lambda node, value: value)
 
-    def ancestor_pairs(self) -> list[tuple[int, int]]:
-        """Pairs ``(i, k)`` of every link k with every link i between it and the base, both included."""
-        return [(i, k) for k in range(len(self.axes)) for i in ancestors(self.tree, k)]
-
 
 def motion_of(
     model: Model,

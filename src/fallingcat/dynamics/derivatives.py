@@ -16,6 +16,7 @@ from ..arrays.differentiate import derivative
 from ..arrays.types import Matrix, Scalar, Vector, Vector_nv, Wrench
 from ..model import Model, State
 from ..model.literals import Representation
+from ..progress import check_memory, warn_of_time
 from ..records import concise
 from .checks import check_robot, check_state, vector
 from .derivative_sweeps import Changes, Motion, changes, motion_of
@@ -142,6 +143,9 @@ def forward_dynamics_derivatives(
     """
     check_state(model, state)
     forces = vector(forces, model.nv, "forces")
+    what = f"derivatives of the forward dynamics of {model.name!r}"
+    check_memory(what, 130.0 * model.nv**2, "lock joints (model.lock)")
+    warn_of_time(what, 6e-10 * model.nv**3, "lock joints (model.lock), or take a part of it")
     _check_regular(model, state)
     if all(joint.kind.fixed_axes for joint in model.joints):
         motion = motion_of(model, state, wrenches, representation)  # all from one sweep
@@ -170,8 +174,7 @@ def mass_of(model: Model, motion: Motion, found: Sequence[Changes] | None = None
         momenta = map_each(lambda L, s: L @ s, motion.total, motion.axes)
     else:
         momenta = [change.momenta for change in found]
-    blocks = {(i, k): motion.axes[i].T @ momenta[k] for i, k in motion.ancestor_pairs()}
-    return with_rotors(model, motion.places.symmetric(blocks))
+    return with_rotors(model, motion.places.symmetric(motion.places.upper_rows(motion.tree, (motion.axes, momenta))))
 
 
 def _force_derivatives_at(model: Model, state: State, motion: Motion, acceleration: Vector) -> tuple[Matrix, Matrix]:
@@ -181,20 +184,22 @@ def _force_derivatives_at(model: Model, state: State, motion: Motion, accelerati
 
 def by_motion(motion: Motion, found: Sequence[Changes]) -> tuple[Matrix, Matrix]:
     """The same from :func:`.changes`."""
-    by_q: dict[tuple[int, int], Matrix] = {}
-    by_v: dict[tuple[int, int], Matrix] = {}
-    for i, k in motion.ancestor_pairs():
-        s, below, other = motion.axes[i], found[i], found[k]
-        by_q[i, k] = s.T @ (other.behind if i == k else other.before_joint)
-        by_v[i, k] = s.T @ other.by_speed
-        if i != k:
-            by_q[k, i] = other.momenta.T @ below.da + other.row @ below.dnu[3:]
-            by_v[k, i] = other.momenta.T @ below.da_by_speed + other.row @ s[3:]
-        if motion.wrench_slopes is not None:  # bodies take their wrenches along no farther than these let them
-            by_q[i, k] = by_q[i, k] - s.T @ (motion.wrench_slopes[k] @ motion.axes[k])
-            if i != k:
-                by_q[k, i] = by_q[k, i] - motion.axes[k].T @ (motion.wrench_slopes[k] @ s)
-    return motion.places.matrix(by_q), motion.places.matrix(by_v)
+    tree, axes, places = motion.tree, motion.axes, motion.places
+    behind, before = [x.behind for x in found], [x.before_joint for x in found]
+    momenta, rows = [x.momenta.T for x in found], [x.row for x in found]
+    below_q = [(momenta, [x.da for x in found]), (rows, [x.dnu[3:] for x in found])]
+    below_v = [(momenta, [x.da_by_speed for x in found]), (rows, [s[3:] for s in axes])]
+    if motion.wrench_slopes is not None:  # bodies take their wrenches along no farther than these let them
+        turned = [turn @ s for turn, s in zip(motion.wrench_slopes, axes, strict=True)]
+        behind, before = ([x - y for x, y in zip(xs, turned, strict=True)] for xs in (behind, before))
+        below_q.append(([-(s.T @ turn) for turn, s in zip(motion.wrench_slopes, axes, strict=True)], axes))
+    upper_q = [
+        concatenate([s.T @ own, row[:, own.shape[1] :]], axis=1)
+        for s, own, row in zip(axes, behind, places.upper_rows(tree, (axes, before)), strict=True)
+    ]
+    upper_v = places.upper_rows(tree, (axes, [x.by_speed for x in found]))
+    by_q = places.strips(upper_q, places.lower_columns(tree, *below_q))
+    return by_q, places.strips(upper_v, places.lower_columns(tree, *below_v))
 
 
 @argument_sizes(forces="nv")

@@ -7,7 +7,7 @@ inertias of subtrees.  Nothing depends on the pose of the base.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from ..arrays.types import Matrix, Pose, Twist
 from ..lie import SE3
 from ..model import Model, State
 from .spatial import RigidInertia, rigid_inertias
-from .sweeps import Node, Places, accumulate_inward, ancestors, nodes, propagate_outward
+from .sweeps import Factors, Node, Places, accumulate_inward, ancestors, nodes, propagate_outward
 
 _SE3 = SE3()
 
@@ -69,21 +69,19 @@ def subtree_sums(geo: Geometry, own: Sequence[Any]) -> list[Any]:
     return accumulate_inward(geo.tree, own, lambda node, value: value)
 
 
-def pairwise_matrix(geo: Geometry, entry: Callable[[int, int], tuple[Matrix, Matrix]]) -> Matrix:
-    """Matrix (nv x nv) with ``entry(i, k) -> (block i k, block k i)`` for every link k and ancestor i of k (or k)."""
-    blocks: dict[tuple[int, int], Matrix] = {}
-    for k in range(len(geo.poses)):
-        for i in ancestors(geo.tree, k):
-            blocks[i, k], below = entry(i, k)
-            if i != k:
-                blocks[k, i] = below
-    return geo.places.matrix(blocks)
+def pairwise_matrix(geo: Geometry, above: Sequence[Factors], below: Sequence[Factors]) -> Matrix:
+    """Matrix (nv x nv) of blocks for every link k and each link i between it and the base, sums over factors.
+
+    ``above`` gives the blocks in the rows of i and the columns of k, ``a_i' b_k``, also for ``i = k``; ``below`` those
+    in the rows of k and the columns of i, ``a_k b_i``.
+    """
+    tree, places = geo.tree, geo.places
+    return places.strips(places.upper_rows(tree, *above), places.lower_columns(tree, *below))
 
 
-def pairwise_symmetric(geo: Geometry, entry: Callable[[int, int], Matrix]) -> Matrix:
-    """Symmetric matrix (nv x nv) with ``entry(i, k)`` for every link k and ancestor i of k (or k itself)."""
-    links = range(len(geo.poses))
-    return geo.places.symmetric({(i, k): entry(i, k) for k in links for i in ancestors(geo.tree, k)})
+def pairwise_symmetric(geo: Geometry, *above: Factors) -> Matrix:
+    """Symmetric matrix (nv x nv) with the blocks ``a_i' b_k`` for every link k and ancestor i of k (or k itself)."""
+    return geo.places.symmetric(geo.places.upper_rows(geo.tree, *above))
 
 
 def rate_of_mass(geo: Geometry, own: list[RigidInertia]) -> Matrix:
@@ -92,4 +90,4 @@ def rate_of_mass(geo: Geometry, own: list[RigidInertia]) -> Matrix:
     total = subtree_sums(geo, own)
     momenta = map_each(lambda inertia, s: inertia @ s, total, geo.axes)
     change = map_each(lambda R, s, L, s_dot: R @ s + L @ s_dot, rate, geo.axes, total, geo.axes_dot)
-    return pairwise_symmetric(geo, lambda i, k: geo.axes[i].T @ change[k] + geo.axes_dot[i].T @ momenta[k])
+    return pairwise_symmetric(geo, (geo.axes, change), (geo.axes_dot, momenta))

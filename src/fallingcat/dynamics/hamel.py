@@ -24,7 +24,7 @@ def hamel_matrix(model: Model, state: State, geo: Geometry, L: list[RigidInertia
     half of the base-base part, the whole of the base-joint part in the joint columns, half of the joint-joint part.
     """
     total = subtree_sums(geo, L)
-    M = pairwise_symmetric(geo, lambda i, k: geo.axes[i].T @ (total[k] @ geo.axes[k]))
+    M = pairwise_symmetric(geo, (geo.axes, [inertia @ s for inertia, s in zip(total, geo.axes, strict=True)]))
     groups = [model.base, *(joint.kind.group for joint in model.joints)]
     speeds = [state.twist, *(node.rates for node in geo.tree)]
     starts = [0, *(model.m + v.start for v in model.v_slices)]

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from ..arrays import numbers_only, stack
-from ..arrays.types import Matrix, Matrix_nv_nv, Pose
+from ..arrays import concatenate, numbers_only
+from ..arrays.types import Matrix, Matrix_nv_nv
 from ..model import Model, State
 from .checks import check_robot
 from .rotors import with_rotors
-from .spatial import rigid_inertias, wrench_to_parent
-from .sweeps import Node, Places, accumulate_inward, ancestors, nodes
+from .spatial import rigid_inertias, wrenches_to_parent
+from .sweeps import Node, Places, accumulate_inward, nodes
 
 
 def mass_matrix(model: Model, state: State) -> Matrix_nv_nv:
@@ -75,20 +74,13 @@ def mass_condition(model: Model, state: State) -> float:
 def composite_mass(model: Model, tree: Sequence[Node], own: Sequence[Any]) -> Matrix:
     """Mass matrix of joints, their rotors and bodies in any frames."""
     composite = accumulate_inward(tree, own, lambda node, inertia: inertia.to_parent(node.H))
-    S0 = model.base.selection
-    blocks: dict[tuple[int, int], Matrix] = {(0, 0): S0.T @ (composite[0] @ S0)}
-    axes = [S0, *(node.S for node in tree)]
-    for node in tree:
-        momenta = composite[node.link] @ node.S
-        blocks[node.link, node.link] = node.S.T @ momenta
-        for child, above in pairwise(ancestors(tree, node.link)):
-            momenta = _columns_to_parent(tree[child - 1].H, momenta)
-            blocks[above, node.link] = axes[above].T @ momenta
-    return with_rotors(model, Places.from_model(model).symmetric(blocks))
-
-
-def _columns_to_parent(H: Pose, wrenches: Matrix) -> Matrix:
-    columns = wrenches.shape[1]
-    if columns == 1:
-        return wrench_to_parent(H, wrenches[:, 0])[:, None]
-    return stack([wrench_to_parent(H, wrenches[:, i]) for i in range(columns)], axis=1) if columns else wrenches
+    axes = [model.base.selection, *(node.S for node in tree)]
+    carried: list[list[Matrix]] = [[] for _ in axes]  # momenta of all that moves behind a link, the last child first
+    rows: list[Matrix] = []
+    for link in reversed(range(len(axes))):
+        momenta = concatenate([composite[link] @ axes[link], *reversed(carried[link])], axis=1)
+        carried[link].clear()
+        rows.append(axes[link].T @ momenta)
+        if link:
+            carried[tree[link - 1].parent].append(wrenches_to_parent(tree[link - 1].H, momenta))
+    return with_rotors(model, Places.from_model(model).symmetric(rows[::-1]))

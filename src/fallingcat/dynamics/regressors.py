@@ -18,6 +18,7 @@ from ..errors import ModelError
 from ..lie import SE3
 from ..lie.rotations import skew
 from ..model import Body, Model, State
+from ..progress import check_memory, warn_of_time
 from ..records import concise
 from .checks import check_model, check_robot, choice, positive, vector
 from .inverse import LinkMotion, base_motion, child_motion
@@ -233,6 +234,9 @@ def _wrenches_on_parent(node: Node, wrenches: Matrix) -> Matrix:
 
 def _project_on_joints(model: Model, tree: list[Node], own: list[Matrix]) -> Matrix:
     """Forces of the base and of each joint due to every link's wrenches (6 x 10)."""
+    what, size = f"a regressor of {model.name!r}", LINK_PARAMETERS * model.nv * len(own)
+    check_memory(what, 2 * 8.0 * size, "lock joints (model.lock), or take a part of it")
+    warn_of_time(what, 7e-7 * size, "lock joints (model.lock), or take a part of it")
     places = Places.from_model(model)
     columns = []
     for link, wrenches in enumerate(own):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import block, concatenate, cross, mirror, rotate_matrix, scale
+from ..arrays import block, concatenate, cross, mirror, rotate_matrix, scale, stack
 from ..arrays.types import Matrix, Pose, Scalar, Twist, Vector, Wrench
 from ..lie.rotations import skew
 from ..model import Body, Model
@@ -31,6 +31,14 @@ def wrench_to_parent(H: Pose, wrench: Wrench) -> Wrench:
     R, p = H[:3, :3], H[:3, 3]
     f = R @ wrench[:3]
     return concatenate([f, R @ wrench[3:] + cross(p, f)])
+
+
+def wrenches_to_parent(H: Pose, wrenches: Matrix) -> Matrix:
+    """Same of each column of a ``6 x k`` matrix."""
+    R, p = H[:3, :3], H[:3, 3:]
+    f = R @ wrenches[:3]
+    lever = stack([p[1] * f[2] - p[2] * f[1], p[2] * f[0] - p[0] * f[2], p[0] * f[1] - p[1] * f[0]])
+    return concatenate([f, R @ wrenches[3:] + lever])
 
 
 def coadjoint_action(twist: Twist, momentum: Wrench) -> Wrench:

@@ -6,12 +6,14 @@ A sweep visits every link with its joint; the physics of one link is a small fun
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
+from itertools import accumulate, pairwise
+from operator import add
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..arrays import concatenate, mirror
+from ..arrays import concatenate, mirror, place_blocks
 from ..arrays.types import Matrix, Pose, Vector
 from ..model import Model, State
 from .checks import check_state
@@ -74,6 +76,18 @@ def ancestors(tree: Sequence[Node], link: int) -> list[int]:
     return path
 
 
+def last_carried(tree: Sequence[Node]) -> list[int]:
+    """Last of the links that each link carries, or itself: links are numbered depth first."""
+    last = list(range(len(tree) + 1))
+    for node in reversed(tree):
+        last[node.parent] = max(last[node.parent], last[node.link])
+    return last
+
+
+Factors = tuple[Sequence[Matrix], Sequence[Matrix]]
+"""Two matrices for each link, whose products are blocks of a matrix."""
+
+
 class Places(NamedTuple):
     """Index ranges of the base and of every joint in a quasi-velocity; parts are given link by link.
 
@@ -89,6 +103,11 @@ class Places(NamedTuple):
     def from_model(cls, model: Model) -> Places:
         """Index ranges of the base and of every joint of a robot."""
         return cls([model.m, *(joint.kind.nv for joint in model.joints)], [0, *(i + 1 for i in model.leaders)])
+
+    def spans(self, tree: Sequence[Node]) -> list[slice]:
+        """Axes of each link and of all that it carries, which lie side by side: links are numbered depth first."""
+        starts = self._starts
+        return [slice(starts[i], starts[last + 1]) for i, last in enumerate(last_carried(tree))]
 
     @property
     def rate_selection(self) -> np.ndarray:
@@ -124,20 +143,49 @@ class Places(NamedTuple):
             rows.append(concatenate(row, axis=1))
         return concatenate(rows)
 
-    def symmetric(self, blocks: dict[tuple[int, int], Matrix]) -> Matrix:
-        """Symmetric matrix whose blocks on and above the diagonal of the tree are given."""
-        upper = _sum_blocks(part for at, block in blocks.items() for part in self._upper(at, block))
-        full = dict(upper)
-        for (i, j), block in upper.items():
-            full[j, i] = mirror(block) if i == j else block.T
-        return self.matrix(full)
+    def upper_rows(self, tree: Sequence[Node], *factors: Factors) -> list[Matrix]:
+        """Sums of ``a_i' b_k`` over factors ``(a, b)``, of each link i with all that it carries, itself first."""
+        wide = [(a, concatenate(b, axis=1)) for a, b in factors]
+        return [reduce(add, (a[i].T @ b[:, span] for a, b in wide)) for i, span in enumerate(self.spans(tree))]
 
-    def _upper(self, at: tuple[int, int], block: Matrix) -> list[tuple[tuple[int, int], Matrix]]:
-        """Blocks on and above the diagonal from a block of a symmetric matrix, when followers join their leaders."""
-        i, j = self.leads[at[0]], self.leads[at[1]]
-        if at[0] != at[1] and i == j:
-            return [((i, i), block), ((i, i), block.T)]
-        return [((i, j), block)] if i <= j else [((j, i), block.T)]
+    def lower_columns(self, tree: Sequence[Node], *factors: Factors) -> list[Matrix]:
+        """Sums of ``a_k b_i`` over factors ``(a, b)``, of each link i with all that it carries, without itself."""
+        tall, spans = [(concatenate(a), b) for a, b in factors], self.spans(tree)
+        behind = [slice(span.start + size, span.stop) for span, size in zip(spans, self.sizes, strict=True)]
+        return [reduce(add, (a[span] @ b[i] for a, b in tall)) for i, span in enumerate(behind)]
+
+    def strips(self, rows: Sequence[Matrix], columns: Sequence[Matrix]) -> Matrix:
+        """Matrix of strips along the tree, and exact zeros elsewhere.
+
+        ``rows`` are those of each link over its own axes and all that it carries, ``columns`` those over what it
+        carries: links are numbered depth first, so that these axes lie side by side.
+        """
+        starts = self._starts
+        blocks = []
+        for i, (row, column) in enumerate(zip(rows, columns, strict=True)):
+            own, below = slice(starts[i], starts[i + 1]), slice(starts[i + 1], starts[i] + row.shape[1])
+            blocks += [(own, slice(own.start, below.stop), row), (below, own, column)]
+        return self._joined(place_blocks(starts[-1], blocks))
+
+    def symmetric(self, rows: Sequence[Matrix]) -> Matrix:
+        """Symmetric matrix of the rows of each link over its own axes and all that it carries."""
+        parts = [(row[:, :size], row[:, size:]) for row, size in zip(rows, self.sizes, strict=True)]
+        exact = [concatenate([mirror(own), below], axis=1) for own, below in parts]
+        M = self.strips(exact, [below.T for _, below in parts])
+        return M if self.leads == list(range(len(self.leads))) else mirror(M)
+
+    @property
+    def _starts(self) -> list[int]:
+        """First axis of each link, and the number of axes, those of followers too."""
+        return [0, *accumulate(self.sizes)]
+
+    def _joined(self, M: Matrix) -> Matrix:
+        """Matrix of velocities from one of axes: followers join their leaders."""
+        if self.leads == list(range(len(self.leads))):
+            return M
+        spans = [slice(a, b) for a, b in pairwise(self._starts)]
+        wide = self.columns([M[:, span] for span in spans])
+        return concatenate(self.add_followers([wide[span] for span in spans]))
 
 
 def _sum_blocks(blocks: Iterable[tuple[tuple[int, int], Matrix]]) -> dict[tuple[int, int], Matrix]:

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import block, concatenate, cross, scale
-from ..arrays.types import Matrix, Pose, Rotation, Twist, Vector, Wrench
-from ..dynamics.spatial import RigidInertia, motion_to_child, rigid_inertias, wrench_to_parent
+from ..arrays.types import Matrix, Pose, Twist, Vector, Wrench
+from ..dynamics.spatial import RigidInertia, motion_to_child, rigid_inertias, wrench_to_parent, wrenches_to_parent
 from ..dynamics.sweeps import Node, Places, accumulate_inward, nodes, propagate_outward
 from ..lie import SE3
 from ..lie.rotations import skew
@@ -153,35 +153,42 @@ def branches(model: Model, seen: Frames, twist: Twist, spin: Vector) -> Branches
         return (swirl + Swirl.from_inertia(inertias[node.link], crossing[node.link])).to_parent(node.H)
 
     swirls = accumulate_inward(tree, own_swirls, swirl_in_parent)
-    ways = [_ParentTransform.from_node(node, crossing[node.link]) for node in tree]
-    C: dict[tuple[int, int], Matrix] = {}
-    areas: dict[tuple[int, int], Matrix] = {}
-    roots = [np.zeros((6, 0))]
-    for node in tree:
-        k = node.link
-        columns = _columns(node, inertias[k], swirls[k].matrix(), momenta[k], spins[k])
-        *way, (_, root) = _columns_along_path(ways, k, columns)
-        for i, columns in way:
-            momentum, right, left, rows = _four(columns)
-            S = tree[i - 1].S
-            C[i, k], areas[i, k] = S.T @ right, S.T @ rows
-            if i != k:
-                C[k, i], areas[k, i] = left.T @ S + momentum.T @ tree[i - 1].S_dot, -areas[i, k].T
-        roots.append(root)
     joints = Places.from_model(model)._replace(sizes=[0, *Places.from_model(model).sizes[1:]])
-    momentum, right, left, rows = (joints.columns(parts) for parts in zip(*map(_four, roots), strict=True))
-    swirl = swirls[0].matrix()
-    return Branches(joints.matrix(C), joints.matrix(areas), momentum, right, left, rows, swirl)
+    carried: list[list[list[Matrix]]] = [
+        [] for _ in own
+    ]  # columns of all that moves behind a link, the last child first
+    C: list[tuple[Matrix, Matrix]] = []
+    areas: list[tuple[Matrix, Matrix]] = []
+    for node in reversed(tree):
+        k, S, width = node.link, node.S, joints.sizes[node.link]
+        own_columns = _columns(node, inertias[k], swirls[k].matrix(), momenta[k], spins[k])
+        momentum, right, left, rows = columns = _side_by_side([own_columns, *reversed(carried[k])])
+        carried[k].clear()
+        swept = S.T @ rows
+        C.append((S.T @ right, left[:, width:].T @ S + momentum[:, width:].T @ node.S_dot))
+        areas.append((swept, -swept[:, width:].T))
+        carried[node.parent].append(_to_parent(node, crossing[k], columns))
+    root = _side_by_side([[np.zeros((6, 0))] * 4, *reversed(carried[0])])
+    nothing = np.zeros((0, root[0].shape[1])), np.zeros((root[0].shape[1], 0))
+    axes = [slice(span.start, span.start + size) for span, size in zip(joints.spans(tree), joints.sizes, strict=True)]
+    momentum, right, left, rows = (joints.columns([x[:, own] for own in axes]) for x in root)
+    C_joints, areas_joints = (joints.strips(*zip(nothing, *strips[::-1], strict=True)) for strips in (C, areas))
+    return Branches(C_joints, areas_joints, momentum, right, left, rows, swirls[0].matrix())
 
 
-def _columns(node: Node, inertia: RigidInertia, swirl: Matrix, momentum: Wrench, spin: Vector) -> Matrix:
-    """Columns (6 x 4 nv) that a joint's axes send to the base: momenta, right and left factors of ``C``, area rows."""
+def _side_by_side(columns: Sequence[Sequence[Matrix]]) -> list[Matrix]:
+    """Columns of several links, each of the four kinds together."""
+    return [concatenate(kind, axis=1) for kind in zip(*columns, strict=True)]
+
+
+def _columns(node: Node, inertia: RigidInertia, swirl: Matrix, momentum: Wrench, spin: Vector) -> list[Matrix]:
+    """Columns (6 x nv each) that joint axes send to the base: momenta, right and left factors of ``C``, area rows."""
     S, turn = node.S, _SE3.adt(momentum) @ node.S
     momenta = inertia @ S
     right = -(swirl @ S) - turn
     if not node.constant:
         right = right + inertia @ node.S_dot
-    return concatenate([momenta, right, turn - swirl.T @ S, _area_rows(inertia, S, momenta, spin)], axis=1)
+    return [momenta, right, turn - swirl.T @ S, _area_rows(inertia, S, momenta, spin)]
 
 
 def _area_rows(inertia: RigidInertia, S: Matrix, momenta: Matrix, spin: Vector) -> Matrix:
@@ -192,38 +199,8 @@ def _area_rows(inertia: RigidInertia, S: Matrix, momenta: Matrix, spin: Vector) 
     return concatenate([W @ momenta[:3], turned])
 
 
-def _four(columns: Matrix) -> list[Matrix]:
-    width = columns.shape[1] // 4
-    return [columns[:, i * width : (i + 1) * width] for i in range(4)]
-
-
-class _ParentTransform(NamedTuple):
-    """Transform from a link to its parent."""
-
-    parent: int
-    R: Rotation
-    p: Matrix
-    """``skew(p)``"""
-    turn: Matrix
-    """``ad(s qd)'``: how a wrench turns when it is seen from the parent"""
-
-    @classmethod
-    def from_node(cls, node: Node, relative: Twist) -> _ParentTransform:
-        return cls(node.parent, node.H[:3, :3], skew(node.H[:3, 3]), _SE3.ad(relative).T)
-
-    def columns_to_parent(self, columns: Matrix) -> Matrix:
-        """The four kinds of columns in the parent frame."""
-        momenta, right, left, rows = _four(columns)
-        columns = concatenate([momenta, right, left - self.turn @ momenta, rows], axis=1)
-        f = self.R @ columns[:3]
-        return concatenate([f, self.R @ columns[3:] + self.p @ f])
-
-
-def _columns_along_path(ways: Sequence[_ParentTransform], link: int, columns: Matrix) -> list[tuple[int, Matrix]]:
-    """The links from ``link`` to the base, each with the columns in its frame."""
-    way = [(link, columns)]
-    while link > 0:
-        columns = ways[link - 1].columns_to_parent(columns)
-        link = ways[link - 1].parent
-        way.append((link, columns))
-    return way
+def _to_parent(node: Node, crossing: Twist, columns: Sequence[Matrix]) -> list[Matrix]:
+    """The four kinds of columns in the parent frame, where wrenches turn with the twist of the joint."""
+    momenta, right, left, rows = columns
+    left = left - _SE3.ad(crossing).T @ momenta
+    return [wrenches_to_parent(node.H, x) for x in (momenta, right, left, rows)]

@@ -18,10 +18,11 @@ from ..dynamics import mass_matrix_derivative
 from ..dynamics.checks import check_robot, check_state, vector
 from ..dynamics.geometry import geometry, inertias, subtree_sums
 from ..dynamics.spatial import RigidInertia
-from ..dynamics.sweeps import ancestors
+from ..dynamics.sweeps import last_carried
 from ..errors import ModelError
 from ..lie.rotations import skew
 from ..model import Model, State
+from ..progress import check_memory, warn_of_time
 from .slice import curvature_slice
 
 
@@ -32,8 +33,8 @@ class Axis(NamedTuple):
     """``6``: its twist per unit rate"""
     link: int
     """the link that it carries first"""
-    ancestors: frozenset[int]
-    """that link and all links between it and the base"""
+    last: int
+    """the last link that it carries: links are numbered depth first"""
     subtree_inertia: RigidInertia
     """the inertia of everything that it carries"""
     momentum: Wrench
@@ -41,7 +42,7 @@ class Axis(NamedTuple):
 
     def moves_link_of(self, other: Axis) -> bool:
         """True if moving this axis moves ``other``'s link."""
-        return self.link in other.ancestors
+        return self.link <= other.link <= self.last
 
 
 class Shape(NamedTuple):
@@ -69,11 +70,10 @@ def shape(model: Model, state: State) -> Shape:
     total = subtree_sums(geo, inertias(model, geo))
     S = model.base.selection
     axes = []
-    for k in range(1, len(total)):
-        above = frozenset(ancestors(geo.tree, k))
+    for k, last in enumerate(last_carried(geo.tree)[1:], 1):
         for c in range(geo.places.sizes[k]):
             s = geo.axes[k][:, c]
-            axes.append(Axis(s, k, above, total[k], total[k] @ s))
+            axes.append(Axis(s, k, last, total[k], total[k] @ s))
     # sums of rigid inertias round differently above and below the diagonal
     Mb = mirror(S.T @ (total[0] @ S))
     Mbq = S.T @ stack([axis.momentum for axis in axes], axis=1) if axes else np.zeros((model.m, 0))
@@ -192,6 +192,9 @@ def curvature(
         raise ModelError("curvature takes two shape directions, or none")
     if x is not None:
         return curvature_slice(model, state, vector(x, model.n, "x"), vector(y, model.n, "y"))
+    effort = f"the curvature of {model.name!r}", "give two directions, or lock joints (model.lock)"
+    check_memory(effort[0], 340.0 * model.n**2, effort[1])  # bytes of a pair of axes, and below s
+    warn_of_time(effort[0], 3e-6 * model.n**2, effort[1])
     return curvature_tensor(model, shape(model, state))
 
 

@@ -149,7 +149,7 @@ def _certificate_seconds(eom: EquationsOfMotion) -> float:
     """Estimated time (s) of a certificate, measured with 50 to 1,000 joints."""
     # Hamel's matrix has one sum over the links for each joint
     squared = float(eom.model.nv**2)
-    return (4e-5 + (2.5e-4 + 1.2e-9 * squared) * (eom.factorization == "hamel")) * squared
+    return (8e-6 + (2.5e-4 + 1.2e-9 * squared) * (eom.factorization == "hamel")) * squared
 
 
 def equations(model: Model, state: State, factorization: Factorization = "christoffel") -> EquationsOfMotion:

@@ -26,6 +26,7 @@ from ..dynamics.rotors import with_rotor_coriolis
 from ..lie import Group
 from ..lie.rotations import block_diagonal
 from ..model import Model, State
+from ..progress import check_memory
 from ..records import concise
 from .branches import branches, frames
 from .connection import check_floating
@@ -164,6 +165,7 @@ def reduced_equations(model: Model, state: State) -> ReducedEquations:
     """
     check_robot(model, state)
     check_floating(model)
+    check_memory(f"the reduced equations of {model.name!r}", 84.0 * model.nv**2, "lock joints (model.lock)")
     m, S6 = model.m, model.base.selection
     seen = frames(model, state)
     M = composite_mass(model, seen.tree, seen.link_inertias)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
+import pkgutil
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -67,8 +68,16 @@ def _example(name: str, missing: FileError | None) -> str:
         raise ExtraMissingError(
             "robots", package="example-robot-data", purpose=f"{name!r} is no file, and by its name it"
         )
-    near = nearest_name_hint(name.removesuffix(_ENDING), [key for key, paths in known.items() if len(paths) == 1])
+    names = [*_described_robots(), *(key for key, paths in known.items() if len(paths) == 1)]
+    near = nearest_name_hint(name.removesuffix(_ENDING), names)
     raise FileError(f"there is no such file, and no robot of this name is installed{near}", file=name)
+
+
+def _described_robots() -> list[str]:
+    """Names of the robots that ``robot_descriptions`` knows, if it is installed."""
+    spec = importlib.util.find_spec("robot_descriptions")
+    modules = pkgutil.iter_modules(spec.submodule_search_locations if spec is not None else [])
+    return [module.name.removesuffix(_ENDING) for module in modules if module.name.endswith(_ENDING)]
 
 
 def _installed_module(name: str) -> str | None:

@@ -3,6 +3,7 @@
 # ruff: noqa: D417 (methods of a class in another file: nobody passes `self`)
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from ..arrays.types import (
 from ..arrays.vectorize import vectorize
 from ..errors import ModelError, describe
 from . import exchange
+from .exchange.pinocchio import free_followers
 from .state import State
 from .states import check_record, checked_coordinates, checked_field, make, of_arrays, random_coordinates
 
@@ -180,7 +182,17 @@ def to_pinocchio(self: Model, state: State, like: Any) -> tuple[FloatArray, Floa
     Returns:
         Vectors ``q`` (its nq) and ``v`` (nv).
     """
-    return exchange.pinocchio(self, like).to(*self.flatten(state))
+    peer = exchange.pinocchio(self, like)
+    if free := free_followers(self, like):
+        names, more = ", ".join(map(repr, free[:5])), len(free) - 5
+        warnings.warn(
+            f"joints of {self.name!r} that follow others here are free in the Pinocchio model: {names}"
+            f"{f' and {more} more' if more > 0 else ''}; its mass matrix is larger: read it with mimic=True, or take "
+            "T' M T, T = fc.exchange.pinocchio(model, like).velocity_map(q)",
+            UserWarning,
+            stacklevel=2,
+        )
+    return peer.to(*self.flatten(state))
 
 
 def from_pinocchio(self: Model, q: Vector, v: Vector_nv | None = None, *, like: Any) -> State:

@@ -108,6 +108,12 @@ def pinocchio(model: Model, like: Any) -> Exchange:
     return exchange(model, "Pinocchio", places.pop(base[0]) if base else None, places)
 
 
+def free_followers(model: Model, like: Any) -> list[str]:
+    """Names of joints that follow others here and are free in the peer, whose mass matrix differs therefore."""
+    free = {name for name, joint in zip(like.names, like.joints, strict=True) if "Mimic" not in joint.shortname()}
+    return [joint.name for joint in model.joints if joint.mimic is not None and joint.name in free]
+
+
 def _check_follows(model: Model, name: str, theirs: Any) -> None:
     """An error unless the joint follows here too, at the same ratio."""
     ours = {joint.name: joint.mimic for joint in model.joints}.get(name)

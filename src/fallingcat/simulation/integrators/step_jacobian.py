@@ -35,7 +35,8 @@ def check_differentiable(model: Model, method: str) -> None:
         raise ModelError(f"{rule} robots without loops, and {model.name!r} has some: take target='jax'")
     for joint in model.joints:
         if joint.mimic:
-            raise ModelError(f"{rule} joints that follow no other, and {joint.name!r} does: take target='jax'")
+            advice = f"take target='jax', or for optimal control lock {joint.mimic.leader!r} (model.lock)"
+            raise ModelError(f"{rule} joints that follow no other, and {joint.name!r} does: {advice}")
         if not joint.kind.fixed_axes:
             raise ModelError(f"{rule} joints with axes fixed in the link, not {joint.name!r}: take target='jax'")
 

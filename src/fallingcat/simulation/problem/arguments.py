@@ -184,6 +184,8 @@ def answered(controller: Any, t: float, state: State) -> Any:
         return controller(t, read_only(state))
     except Exception as error:
         error.add_note(f"in the controller, at t = {t:.9g} s")
+        if isinstance(error, ValueError) and "read-only" in str(error):
+            error.add_note("a state is read-only: change a copy, as in x = state.joints.copy()")
         raise
 
 

@@ -116,7 +116,7 @@ class TreeJacobian(NamedTuple):
         total = subtree_sums(self.geo, own)
         right = [K @ s for K, s in zip(total, axes, strict=True)]
         left = [s.T @ K for K, s in zip(total, axes, strict=True)]
-        return pairwise_matrix(self.geo, lambda i, k: (axes[i].T @ right[k], left[k] @ axes[i])) + rest
+        return pairwise_matrix(self.geo, [(axes, right)], [(left, axes)]) + rest
 
 
 class JointSpaceResponse(NamedTuple):
