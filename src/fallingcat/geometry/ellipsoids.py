@@ -1,4 +1,4 @@
-"""What touches around a contact point: a ball, or an ellipsoid, of which the rim of a wheel is a flat one."""
+"""Balls and ellipsoids around contact points; the rim of a wheel is a flat ellipsoid."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class ContactEllipsoid(NamedTuple):
 
 
 Around = float | ContactEllipsoid
-"""What is around a point: a ball of a radius (m; 0: nothing), or an ellipsoid."""
+"""Radius of a ball around a point (m; 0: the point itself), or an ellipsoid."""
 
 
 def rim(radius: float, tube: float = 0.0) -> ContactEllipsoid:
@@ -149,7 +149,7 @@ def lowest_rate(
 
 
 def depth_below(radii: np.ndarray, normals: np.ndarray) -> np.ndarray:
-    """How far ellipsoids reach below their centers (..., m): ``sqrt(m' D^2 m)``.
+    """Depths (..., m) of the lowest places of ellipsoids below their centers: ``sqrt(m' D^2 m)``.
 
     Args:
         radii: Semi-axes (..., 3, m); zeros for balls.
