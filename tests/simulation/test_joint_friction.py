@@ -150,10 +150,10 @@ def test_armature_resists_what_is_beyond_the_given_accelerations(seed, tied):
     state = robot.random_state(rng)
     forces, given, more = rng.normal(size=robot.nv), rng.normal(size=robot.n), rng.uniform(0.0, 1.0, robot.n)
     found = response(robot, state, forces, armature=more, given=given)
-    extra = np.concatenate([np.zeros(robot.m), more * found.beyond])
+    extra = np.concatenate([np.zeros(robot.m), more * found.joint_accelerations])
     left = fc.mass_matrix(robot, state) @ found.acceleration + extra + fc.bias_forces(robot, state)
     agree("forces", left, forces, 1e-10)
-    agree("beyond", found.acceleration[robot.m :] - given, found.beyond, 1e-10)
+    agree("beyond", found.acceleration[robot.m :] - given, found.joint_accelerations, 1e-10)
 
 
 def test_a_batch_holds_what_friction_holds():

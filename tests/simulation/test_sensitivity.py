@@ -13,11 +13,11 @@ CAT = fc.robots.cat()
 
 
 def falling() -> fc.State:
-    """Limp cat, 5 cm above hard ground."""
+    """Limp cat, 25 cm above hard ground."""
     on_it, ground = GROUND.on_robot(CAT)
     state = ground.place(on_it, on_it.neutral())
     pose = state.pose.copy()
-    pose[2, 3] += 0.05
+    pose[2, 3] += 0.25
     return CAT.state(pose=pose)
 
 
@@ -61,7 +61,7 @@ def test_what_stops_the_last_run_leaves_the_whole_one(fall: fc.Trajectory) -> No
 
     def progress(share: float) -> None:
         whole.extend([share] * (share >= 1.0))
-        if len(whole) == 2 and share < 1.0:  # the first run, the finer one, and now the third
+        if len(whole) == 3 and share < 1.0:  # the first run, two finer ones, and now that from another start
             raise KeyboardInterrupt
 
     with pytest.raises(fc.errors.Interrupted) as stopped:

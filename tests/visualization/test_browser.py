@@ -88,7 +88,7 @@ def test_time_line_pause_and_camera(opened, drop_file):
     assert pixels(page, ".scene canvas") == still
     box = page.locator(".scene canvas").bounding_box()
     page.mouse.move(box["x"] + 100, box["y"] + 200)
-    page.mouse.up()
+    page.mouse.down()
     page.mouse.move(box["x"] + 180, box["y"] + 230)
     page.mouse.up()
     assert pixels(page, ".scene canvas") != still

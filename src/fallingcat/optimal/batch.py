@@ -88,7 +88,7 @@ class BatchResult:
             >>> def hold(model, state, forces, data):
             ...     return fc.arrays.concatenate([state.joints - data, state.rates, 0.01 * forces])
             >>> problem = fc.optimal.Problem(step, arm.neutral(), 20, hold, data=[0.0])
-            >>> found = fc.optimal.solve_batch(problem, data=np.array([[0.0], [0.1]]))
+            >>> found = fc.optimal.solve_batch(problem, data=np.array([[0.0], [0.1]]), tolerance=1e-8)
             >>> all(check.passed for check in found.at(1).certify())
             True
         """

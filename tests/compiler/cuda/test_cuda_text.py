@@ -143,7 +143,7 @@ def test_loops_that_share_what_another_shares_go_with_it(cupy, monkeypatch):
     inputs = {"x": (4, 5), "y": (4, 4), "z": (4, 4)}
     kernel = compile(fc.robots.cat(), both, target="cuda", inputs=inputs)
     loops = [stage for stage in kernel.stages.stages if isinstance(stage, repeated.RepeatedInstructions)]
-    assert sorted((loop.things, len(loop.shared_nodes), len(loop.rows)) for loop in loops) == [(4, 16, 4), (5, 32, 4)]
+    assert sorted((loop.things, len(loop.shared), len(loop.rows)) for loop in loops) == [(4, 16, 4), (5, 32, 4)]
     rng = np.random.default_rng(2)
     x, y, z = rng.normal(size=(3, 4, 5)), rng.normal(size=(3, 4, 4)), rng.normal(size=(3, 4, 4))
     found = kernel(x, y, z)

@@ -233,7 +233,7 @@ class _TraceSplit:
     def _can_merge(self, loop: Traced, larger: Traced) -> bool:
         one, other = loop.args[0], larger.args[0]
         alike = self._level[loop] == self._level[larger] and one.count == other.count
-        return alike and not repeats(one) and not repeats(other) and {*one.shared} <= {*other.shared}
+        return alike and not repeats(one) and not repeats(other) and {*one.shared_nodes} <= {*other.shared_nodes}
 
     def _local(self, *bodies: LoopBody) -> dict[Traced, int]:
         """Numbers of all values, with those inside loops."""
