@@ -95,7 +95,7 @@ def rolling_disc(R: np.ndarray, w: np.ndarray, p: np.ndarray, duration: float) -
     return end[:9].reshape(3, 3), end[12:]
 
 
-STEPS = [("rkmk4", 1e-3, 1e-5), ("moreau", 5e-4, 3e-3), ("moreau", 1.25e-4, 8e-4)]
+STEPS = [("rkmk4", 1e-3, 2e-7), ("moreau", 5e-4, 3e-3), ("moreau", 1.25e-4, 8e-4)]
 
 
 @pytest.mark.parametrize(("integrator", "dt", "error"), STEPS)
