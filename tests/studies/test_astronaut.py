@@ -43,9 +43,8 @@ def test_the_flight_stays_within_the_limits(turned):
     assert (turned.flight.joints > lower).all()
     assert (turned.flight.joints < upper).all()
     assert max(turned.limit_share("effort"), turned.limit_share("velocity")) <= 1.0
-    assert (
-        max(turned.limit_share("effort"), turned.limit_share("velocity")) > 0.85
-    )  # the motion is as fast as its limits
+    # the motion is as fast as its limits
+    assert max(turned.limit_share("effort"), turned.limit_share("velocity")) > 0.85
 
 
 @pytest.mark.parametrize("angle", [3.0, 25.0, 60.0])

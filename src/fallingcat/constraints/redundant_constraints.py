@@ -100,9 +100,8 @@ def regularize(J: Matrix, G: Matrix) -> tuple[Matrix, Response]:
     eps = MIN_SQUARED_SINGULAR_VALUE * _mean_diagonal(JJ)
     filled, blocks = JJ + scale(eps, np.eye(len(J))), _blocks(JJ)
 
-    def solve_block(
-        rows: np.ndarray, b: Any
-    ) -> Any:  # more exact than a product with N, whose columns err each its own way
+    # more exact than a product with N, whose columns err each its own way
+    def solve_block(rows: np.ndarray, b: Any) -> Any:
         return scale(eps, solve_tree(filled[np.ix_(rows, rows)], b, range(-1, len(rows) - 1)))
 
     def apply_regularization(b: Any) -> Any:

@@ -154,9 +154,8 @@ def branches(model: Model, seen: Frames, twist: Twist, spin: Vector) -> Branches
 
     swirls = accumulate_inward(tree, own_swirls, swirl_in_parent)
     joints = Places.from_model(model)._replace(sizes=[0, *Places.from_model(model).sizes[1:]])
-    carried: list[list[list[Matrix]]] = [
-        [] for _ in own
-    ]  # columns of all that moves behind a link, the last child first
+    # columns of all that moves behind a link, the last child first
+    carried: list[list[list[Matrix]]] = [[] for _ in own]
     C: list[tuple[Matrix, Matrix]] = []
     areas: list[tuple[Matrix, Matrix]] = []
     for node in reversed(tree):

@@ -327,9 +327,8 @@ def _reference_dcm(plan: _Plan, step: _Step) -> tuple[Vector, Vector]:
     w, double = plan.pendulum.rate, plan.double_support
     shifting, way = less(step.time, double), step.leading_foot - step.trailing_foot
     until = where(shifting, 0.0 * step.time + plan.single_support, 0.5 * plan.schedule.period - step.time)
-    dcm = step.leading_foot + scale(
-        exp(-w * until), step.end - step.leading_foot
-    )  # in single support, or where it begins
+    # in single support, or where it begins
+    dcm = step.leading_foot + scale(exp(-w * until), step.end - step.leading_foot)
     t, lead = where(shifting, step.time, double), way * (1.0 / (w * double))
     zero_moment = step.trailing_foot + scale(t / double, way)
     earlier = zero_moment + lead + scale(exp(w * (t - double)), dcm - step.leading_foot - lead)

@@ -88,9 +88,8 @@ def search(model: Model, p: SearchParameters, progress: Progress) -> Search:
     begun, each = draw_runs(model, p)
     drawn = {name: np.array([getattr(mine, name) for mine in each]) for name in RANGES}
     found = Search(drawn, *_outcome(model, begun, each, progress), {})
-    good = np.flatnonzero(found.hops_forward & ~found.chatters)[
-        : p.again
-    ].tolist()  # in the order in which they were drawn
+    # in the order in which they were drawn
+    good = np.flatnonzero(found.hops_forward & ~found.chatters)[: p.again].tolist()
     for k in range(0, len(good), RUNS_AT_ONCE):
         progress("looking again", k / len(good))
         some = good[k : k + RUNS_AT_ONCE]
