@@ -88,7 +88,7 @@ class BatchResult:
             >>> def hold(model, state, forces, data):
             ...     return fc.arrays.concatenate([state.joints - data, state.rates, 0.01 * forces])
             >>> problem = fc.optimal.Problem(step, arm.neutral(), 20, hold, data=[0.0])
-            >>> found = fc.optimal.solve_batch(problem, data=np.array([[0.0], [0.1]]), tolerance=1e-8)
+            >>> found = fc.optimal.solve_batch(problem, data=np.array([[0.0], [0.1]]))
             >>> all(check.passed for check in found.at(1).certify())
             True
         """
@@ -116,7 +116,7 @@ def solve_batch(
     *,
     data: Any = None,
     iterations: int = 200,
-    tolerance: float = 1e-6,
+    tolerance: float = 1e-7,
     constraint_tolerance: float = 1e-6,
     threads: int = 1,
     target: str = "cpu",
@@ -193,7 +193,7 @@ class BatchSolver:
         problem: Problem,
         *,
         iterations: int = 200,
-        tolerance: float = 1e-6,
+        tolerance: float = 1e-7,
         constraint_tolerance: float = 1e-6,
         threads: int = 1,
         target: str = "cpu",

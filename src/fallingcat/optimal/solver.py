@@ -43,7 +43,7 @@ def solve(
     *,
     method: str = "ddp",
     iterations: int = 200,
-    tolerance: float = 1e-6,
+    tolerance: float = 1e-7,
     constraint_tolerance: float = 1e-6,
     threads: int = 1,
 ) -> OptimalResult:
